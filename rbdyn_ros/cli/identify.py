@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ if TYPE_CHECKING:  # Numba, and what needs it, is imported only after the input 
     from rbdyn_ros.types import System
 
 COMMAND = "python -m rbdyn_ros identify"
-HELP = "Fit the plant's parameters to recorded motions."
+HELP = "Fit the plant to recorded motions; the rod's mass is known."
 EXAMPLES = f"""\
 {COMMAND} run.csv --out plant.yaml
 {COMMAND} demo/bag --params-file pendulum \\
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="RECORDING",
         type=Path,
-        help="Read .csv or .npz tables (t, x, y, qw..qz, Fx, Fy), or folders of bags.",
+        help="Read .csv or .npz tables (t, x, y, qw..qz or pitch, Fx, Fy), or folders of bags.",
     )
     add_options(
         parser,
@@ -80,9 +81,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         (
             "--fit",
             "NAMES",
-            "Fit these, with commas; the others are known (default: cart.mass, cart.damping, "
-            "rod.center_of_mass, rod.inertia, joint.damping, delay; also rod.mass, "
-            "rod.inertia_3, gravity, gain, lag, bias.roll, bias.pitch, tilt.roll, tilt.pitch).",
+            "Fit these, with commas; the others are known, as is the rod's mass by default "
+            "(default: cart.mass, cart.damping, rod.center_of_mass, rod.inertia, joint.damping, "
+            "delay; of a rod that swings without a force: rod.equivalent_length, joint.damping; "
+            "also rod.mass, rod.inertia_3, gravity, gain, lag, bias.roll, bias.pitch, tilt.roll, "
+            "tilt.pitch).",
+        ),
+        (
+            "--known",
+            "NAMES",
+            "Do not fit these, with commas, but take them as --params-file and --set say, or "
+            "as their defaults; a gain is then 1, and delay, lag, biases and tilts are 0.",
         ),
         (
             "--segment",
@@ -138,6 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
         duration = number(DURATION, arguments.duration)
         law = law_selection.load(arguments.controller)
         number(WAITING, arguments.waiting)
+        names = _names(arguments)
         plan = _plan(arguments, law, duration) if arguments.design or arguments.live else None
         given = arguments.params_file, overrides(arguments)
         values = plan.values if plan else offline_values(*given)
@@ -154,10 +164,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     for sentence in notes:
         _say(f"note: {sentence}", DONE)
-    names = _names(arguments)
     try:
         system = spherical_pendulum.build(plant_params(values))
-        found = _fit(pieces, system, names, segment, arguments.robust) if pieces else None
+        fitted = _names(arguments, _usual_names(pieces))
+        found = _fit(pieces, system, fitted, segment, arguments.robust) if pieces else None
         texts = _texts(arguments, found, system, notes) if found else {}
         if plan and arguments.design:
             texts[arguments.design] = design.yaml(plan, _design(plan, names, found, system))
@@ -168,11 +178,39 @@ def run(arguments: argparse.Namespace) -> int:
     return write_files(texts, _say, CANNOT_WRITE)
 
 
-def _names(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Return the names of what is to be fitted."""
-    from rbdyn_ros.identification.plant_numbers import DEFAULT
+def _usual_names(pieces: list) -> tuple[str, ...]:
+    """Return the names that are fitted by default to records: of rods that swing without a force
+    those that such a motion determines.
+    """
+    from rbdyn_ros.identification.plant_numbers import DECAY, DEFAULT, SWINGING
 
-    return tuple(map(str.strip, arguments.fit.split(","))) if arguments.fit else DEFAULT
+    if not pieces or any(piece.force.any() for piece in pieces):
+        return DEFAULT
+    return DECAY if all(piece.held for piece in pieces) else SWINGING
+
+
+def _names(arguments: argparse.Namespace, usual: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """Return the names of what is to be fitted. Raise ValueError for a name of --known that is
+    unknown or is to be fitted.
+    """
+    from rbdyn_ros.identification.plant_numbers import DEFAULT, NAMES
+
+    names = _words(arguments.fit) if arguments.fit else usual or DEFAULT
+    known = _words(arguments.known) if arguments.known else ()
+    for name in known:
+        if name not in NAMES:
+            raise ValueError(f"--known {name}: it must be one of {', '.join(NAMES)}")
+        if arguments.fit and name in names:
+            raise ValueError(f"{name} is in --fit and in --known; leave it out of one of them")
+    left = tuple(name for name in names if name not in known)
+    if not left:
+        raise ValueError("--known leaves nothing to fit; name fewer, or give --fit")
+    return left
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Return the names of a list with commas."""
+    return tuple(map(str.strip, text.split(",")))
 
 
 def _fit(
@@ -184,7 +222,12 @@ def _fit(
     with notice("fitting: seconds, and half a minute to compile the first time ..."):
         found = plant_fit.fit(pieces, system, names, segment=segment, robust=robust)
     print(_table(found))
-    for sentence in (*fit_report.undetermined_notes(found), *fit_report.doubts(found)):
+    told = (
+        fit_report.undetermined_notes(found),
+        fit_report.doubts(found),
+        fit_report.decay_notes(found, system),
+    )
+    for sentence in chain(*told):
         _say(f"note: {sentence}", DONE)
     return found
 

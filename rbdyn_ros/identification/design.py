@@ -176,8 +176,10 @@ def _run(
 def _first(record: MotionRecord, duration: float) -> MotionRecord:
     """Return the first `duration` [s] of a period, which may be longer."""
     n = round((duration + plant_numbers.LARGEST_DELAY) / record.h) + 1
-    h, place, attitude, velocity, force = record
-    return MotionRecord(h, place[: n + 1], attitude[: n + 1], velocity[: n + 1], force[:n])
+    place, attitude, velocity = (
+        part[: n + 1] for part in (record.place, record.attitude, record.velocity)
+    )
+    return MotionRecord(record.h, place, attitude, velocity, record.force[:n])
 
 
 def _deviations(J: Array) -> Array:

@@ -25,7 +25,7 @@ from rbdyn_ros.identification import plant_fit, plant_numbers
 from rbdyn_ros.identification.frequency import frequency_response
 from rbdyn_ros.identification.intervals import correlations
 from rbdyn_ros.identification.plant_fit import Curves, Fit
-from rbdyn_ros.identification.plant_numbers import DELAY, size_of
+from rbdyn_ros.identification.plant_numbers import DELAY, LENGTH, size_of
 from rbdyn_ros.types import Array, System
 
 UNITS = {
@@ -35,6 +35,7 @@ UNITS = {
     "rod.center_of_mass": "m",
     "rod.inertia": "kg m^2",
     "rod.inertia_3": "kg m^2",
+    LENGTH: "m",
     "joint.damping": "N m s/rad",
     "gravity": "m/s^2",
     "gain": "",
@@ -52,6 +53,7 @@ EXPERIMENTS = {
     "rod.center_of_mass": "larger tilts at 0.3 to 2 Hz, or the rod balanced on an edge",
     "rod.inertia": "larger tilts at 1 to 5 Hz, or the period of the hanging rod",
     "rod.inertia_3": "none: a rod without spin does not show it; leave it out of --fit",
+    LENGTH: "the rod that swings, hanging from a cart that stands",
     "joint.damping": "the rod that swings out, hanging from a cart that stands",
     "gravity": "nothing: it is known where the plant stands, with --set gravity",
     "gain": "a force gauge at the cart held fast, or masses from a scale, with --set",
@@ -144,6 +146,35 @@ def doubts(found: Fit) -> list[str]:
     return sentences
 
 
+def decay_notes(found: Fit, system: System) -> list[str]:
+    """Return sentences on what a rod that swings without a force determines of the plant `system`,
+    where its equivalent length was fitted.
+    """
+    if LENGTH not in found.names:
+        return []
+    rows = {name: (value, width) for name, value, width in found.rows}
+    length, width = rows[LENGTH]
+    fitted = plant_numbers.plant(system, found.given)
+    J = fitted.rod_mass * fitted.center * length
+    parts = [f"m l / J, {1.0 / length:.5g} +- {width / length**2:.2g} 1/m"]
+    if "joint.damping" in rows:
+        d, wide = rows["joint.damping"]
+        parts.append(f"joint.damping / J, {d / J:.4g} +- {wide / J:.2g} 1/s")
+    sentences = [
+        f"a rod that swings without a force determines {' and '.join(parts)}, with J the inertia "
+        "about the joint; masses, the center of mass, cart.damping and the delay need a record "
+        f"under a force, and joint.damping is that of a rod.mass of {system.rod_mass:g} kg and a "
+        f"rod.center_of_mass of {fitted.center:.4g} m"
+    ]
+    if length <= system.center:
+        sentences.append(
+            f"rod.center_of_mass is known as {system.center:g} m, and must be less than "
+            f"{LENGTH}, {length:.4g} m, whatever the inertia; the rod is taken as smaller "
+            "by one factor: set --set rod.mass and rod.center_of_mass, or rod.length"
+        )
+    return sentences
+
+
 LOWEST, POINTS = 0.02, 2000  # [Hz], frequencies up to half the rate of the loop
 
 
@@ -225,6 +256,7 @@ def page(
     """
     rows = list(lines(found, system))
     changed = changes(rows)
+    remarks = doubts(found) + decay_notes(found, system)
     shown: dict[str, Any] = {"redesign": redesign}
     if isinstance(redesign, Redesign):
         shown = {"redesign": None, "laws": [_law(each) for each in redesign.loops]}
@@ -237,7 +269,7 @@ def page(
         weak=weak(found),
         undetermined=[_sentence(text) for text in undetermined_notes(found)],
         experiments=experiments(found),
-        doubts=[_sentence(text) for text in doubts(found)],
+        doubts=[_sentence(text) for text in remarks],
         notes=notes,
         quantities=[(name, unit) for _, name, unit, _ in QUANTITIES],
         changes=pictures.address(changed) if changed else "",

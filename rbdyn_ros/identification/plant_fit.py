@@ -45,6 +45,8 @@ from rbdyn_ros.identification.plant_numbers import (
     GAIN,
     LAG,
     LARGEST_DELAY,
+    LENGTH,
+    TILT,
     bounds,
     check,
     combination,
@@ -54,7 +56,14 @@ from rbdyn_ros.identification.plant_numbers import (
     size_of,
     start_of,
 )
-from rbdyn_ros.identification.records import MotionRecord, actuate, duration, rms
+from rbdyn_ros.identification.records import (
+    MOVED,
+    MotionRecord,
+    actuate,
+    duration,
+    rms,
+    swing,
+)
 from rbdyn_ros.identification.segment import METHOD, SEEN, Segment, SegmentPlant
 from rbdyn_ros.integrators import select
 from rbdyn_ros.types import Array, Contacts, System
@@ -71,6 +80,8 @@ FAR = f"no motion of the plant comes near the record, its steps fail; {OTHERWISE
 TRIALS = 30  # evaluations, with each tolerance
 EXPLAINED = 0.5  # of the residuals of straight lines, above which nothing is explained
 NEAR = 1e-3  # relative distance from an end of the range
+DECAY_SEGMENTS, LONGEST_SEGMENT = 8, 10.0  # of a rod that hangs: number, and length [s] at most
+SWING_DAMPING = 0.01  # damping ratio from which the fit of a rod that hangs begins
 SAMPLE = 0.01  # [s] between two samples that are fitted
 HELD_BACK = 5  # segments of which one is not fitted but compared
 
@@ -155,9 +166,13 @@ class _Problem:
         paths = [actuate(record.force, *of_force, record.h) for record in self.records]
         bias = np.array([given.get(name, 0.0) for name in BIAS])
         tilted = system._replace(gravity=normal)
+        systems = [
+            tilted._replace(cart_free=0.0) if record.held else tilted for record in self.records
+        ]
         parts = [
             segment.settle(
-                SegmentPlant(tilted, self.options, *paths[segment.of], bias, fall), self.scale
+                SegmentPlant(systems[segment.of], self.options, *paths[segment.of], bias, fall),
+                self.scale,
             )
             for segment in self.segments
         ]
@@ -181,7 +196,14 @@ def fit(
     and for records that are too short.
     """
     check(names, system)
-    segment = segment or usual_segment(duration(records))
+    held = [record.held for record in records]
+    if any(held) and any(name in names for name in TILT):
+        raise ValueError(
+            f"a rod that swings on a cart that stands does not show {TILT[0]} and {TILT[1]}; "
+            "leave them out of --fit"
+        )
+    time = duration(records)
+    segment = segment or (decay_segment(time) if all(held) else usual_segment(time))
     lead = LARGEST_DELAY + (MEMORY if LAG in names else 0.0)
     first = _cut(records, min(segment, SURE), lead)
     problem = _Problem(records, system, tuple(names), first, np.full(SEEN, 1e-3))
@@ -189,12 +211,12 @@ def fit(
     fitted = [s for i, s in enumerate(segments) if (i + 1) % HELD_BACK]
     if len(fitted) <= len(names):
         raise ValueError(
-            f"the records have {duration(records):.3g} s, {len(fitted)} segments of {segment:g} s "
+            f"the records have {time:.3g} s, {len(fitted)} segments of {segment:g} s "
             f"to fit; it must be more than {len(names)}, the numbers that are sought: record "
             "longer, or take a shorter --segment"
         )
     rest = [s for i, s in enumerate(segments) if not (i + 1) % HELD_BACK]
-    start = np.array([start_of(problem.system, name) for name in names])
+    start = _start(problem.system, names, records)
     low, high = np.array([bounds(name, v) for name, v in zip(names, start)]).T
     if not np.isfinite(problem.residuals(start)).all():
         raise NotFitted(FAR)
@@ -212,6 +234,42 @@ def fit(
     _copy_starts(fresh, segments)
     found = _report(problem, p, others, _curves(problem, p, segments, fresh))
     return found._replace(ends=_check_range(found, low, high))
+
+
+def _start(system: System, names: tuple[str, ...], records: list[MotionRecord]) -> Array:
+    """Return the numbers (p,) from which the fit begins: those known before or, of records of rods
+    that swing without a force, those that follow from the frequency and the recoil of the cart.
+    """
+    begin = {name: start_of(system, name) for name in names}
+    if not any(record.force.any() for record in records):
+        begin |= {n: v for n, v in _of_swing(records[0], system).items() if n in names}
+    return np.array([*begin.values()])
+
+
+def _of_swing(record: MotionRecord, system: System) -> dict[str, float]:
+    """Return about the numbers of a hanging rod that swings with the frequency w on a cart that
+    moves by -r times its direction: g / w^2 = L - r, r = m l / (M + m).
+    """
+    length, recoil = swing(record, system.gravity)
+    m, l = system.rod_mass, system.center
+    if record.held:
+        recoil = 0.0
+    found = {LENGTH: length + recoil}
+    swinging = plant(system, found)
+    if length + recoil > l:
+        found["rod.inertia"] = swinging.inertia[0]
+    if 0.0 < recoil < l:
+        found["cart.mass"] = m * (l / recoil - 1.0)
+    J = m * swinging.center * found[LENGTH]
+    decay = SWING_DAMPING * J * math.sqrt(system.gravity / length)
+    return found | {"joint.damping": max(system.joint_damping, decay)}
+
+
+def decay_segment(time: float) -> float:
+    """Return the length [s] of a segment of records of `time` [s] of a rod that hangs, which is
+    stable: the longer, the better its damping is determined.
+    """
+    return min(max(usual_segment(time), math.floor(time / DECAY_SEGMENTS)), LONGEST_SEGMENT)
 
 
 def usual_segment(time: float) -> float:
@@ -253,13 +311,16 @@ def _copy_starts(segments: list[Segment], others: list[Segment]) -> None:
 
 def _check_explained(left: tuple[float, float], segments: list[Segment]) -> None:
     """Raise NotFitted where straight lines over each segment are about as near to the measurements
-    as the fit, whose residuals are `left` [m, rad].
+    as the fit, whose residuals are `left` [m, rad]; cart and rod count where they move, by more
+    than their noise.
     """
-    lines = _deviations(
-        np.concatenate([segment.lines().ravel() for segment in segments]), np.ones(SEEN)
+    lines, noise = (
+        _deviations(np.concatenate([part.ravel() for part in parts]), np.ones(SEEN))
+        for parts in zip(*((segment.lines(), segment.noise()) for segment in segments))
     )
-    ratio = math.hypot(*(new / max(old, 1e-12) for new, old in zip(left, lines)))
-    if ratio > EXPLAINED * math.sqrt(2.0):
+    moved = [old > max(MOVED * least, 1e-9) for old, least in zip(lines, noise)]
+    ratios = [new / old for new, old, moves in zip(left, lines, moved) if moves]
+    if not ratios or rms(np.array(ratios)) > EXPLAINED:
         place, angle, x, a = (1e3 * value for value in (*left, *lines))
         raise NotFitted(
             f"the plant explains little of the record: it leaves {place:.3g} mm and {angle:.3g} "

@@ -42,7 +42,8 @@ FIELDS = {  # of `System`, besides its inertia
     "joint.damping": "joint_damping",
     "gravity": "gravity",
 }
-NAMES = (*COLUMNS, DELAY, LAG, *BIAS, *TILT)
+LENGTH = "rod.equivalent_length"  # J / (m l), of the simple pendulum that swings as the rod
+NAMES = (*COLUMNS, LENGTH, DELAY, LAG, *BIAS, *TILT)
 OUTSIDE = (GAIN, DELAY, LAG, *BIAS, *TILT)  # which are no parameters of the plant
 # The columns of a segment: those of the plant by `COLUMNS`, those of the force, and then
 (PATH, FALL, BIASED, SEGMENT_COLUMNS) = (9, 12, 16, 18)
@@ -65,6 +66,9 @@ DEFAULT = (
     DELAY,
 )
 
+DECAY = (LENGTH, "joint.damping")  # of a rod that swings on a cart that stands
+SWINGING = ("cart.mass", "cart.damping", "rod.inertia", "joint.damping")  # that moves the cart
+
 
 def numbers(system: System) -> dict[str, float]:
     """Return the value of each of `NAMES`."""
@@ -73,14 +77,37 @@ def numbers(system: System) -> dict[str, float]:
         **{name: getattr(system, field) for name, field in FIELDS.items()},
         "rod.inertia": 0.5 * (I1 + I2),
         "rod.inertia_3": I3,
+        LENGTH: equivalent_length(system),
         **dict.fromkeys(OUTSIDE, 0.0),
         GAIN: 1.0,
     }
 
 
+def equivalent_length(system: System) -> float:
+    """Return J / (m l) [m] with J = I + m l^2, the length of the simple pendulum that swings as
+    the rod on a cart that stands.
+    """
+    return (
+        0.5 * (system.inertia[0] + system.inertia[1]) / (system.rod_mass * system.center)
+        + system.center
+    )
+
+
 def plant(system: System, given: Mapping[str, float]) -> System:
-    """Return the system with other numbers, by `NAMES`; those `OUTSIDE` are not its own."""
+    """Return the system with other numbers, by `NAMES`; those `OUTSIDE` are not its own.
+
+    An equivalent length L gives the inertia m l (L - l); where L is less than l, which no rod has,
+    the rod is enlarged by one factor.
+    """
     I1, I2, I3 = system.inertia
+    if LENGTH in given:
+        length, center = given[LENGTH], system.center
+        if length > center:
+            I1 = I2 = system.rod_mass * center * (length - center)
+        else:
+            factor = length / equivalent_length(system)
+            I1, I2, I3 = (factor * factor * moment for moment in system.inertia)
+            system = system._replace(center=factor * center)
     if "rod.inertia" in given:
         I1 = I2 = given["rod.inertia"]
     new: dict[str, Any] = {field: given[name] for name, field in FIELDS.items() if name in given}
@@ -113,8 +140,14 @@ def check(names: tuple[str, ...], system: System) -> None:
         )
     if twice := [name for i, name in enumerate(names) if name in names[:i]]:
         raise ValueError(f"{twice[0]} is to be fitted twice; name it once")
+    twofold = [name for name in ("rod.center_of_mass", "rod.inertia") if name in names]
+    if LENGTH in names and twofold:
+        raise ValueError(
+            f"{LENGTH} and {twofold[0]} are both to be fitted, and one follows from the other; "
+            "leave one of them out"
+        )
     I1, I2, _ = system.inertia
-    if "rod.inertia" in names and I1 != I2:
+    if ("rod.inertia" in names or LENGTH in names) and I1 != I2:
         raise ValueError(
             f"the first moments of rod.inertia are {I1:g} and {I2:g} kg m^2; they must be equal "
             "where it is fitted: leave it out of --fit, or set equal ones"
@@ -147,6 +180,17 @@ def gravity_in_plane(given: Mapping[str, float], gravity: float) -> tuple[float,
     return gravity * math.cos(roll) * math.cos(pitch), gravity * np.array(along)
 
 
+def by_length(length: float, system: System) -> dict[int, float]:
+    """Return the changes of center and inertia by the equivalent length, for the system that has
+    it by `plant`.
+    """
+    center, (I1, I2, I3) = system.center, system.inertia
+    if length > center * (1.0 + 1e-12):
+        rate = system.rod_mass * center
+        return {4: rate, 5: rate}
+    return {3: center / length, **{4 + i: 2.0 * I / length for i, I in enumerate((I1, I2, I3))}}
+
+
 def combination(names: tuple[str, ...], given: Mapping[str, float], system: System) -> Array:
     """Return M (SEGMENT_COLUMNS, p): the derivative by the names is that by the columns of a
     segment, times M; `system` has the numbers `given`, and its gravity is that of the vertical.
@@ -171,6 +215,8 @@ def combination(names: tuple[str, ...], given: Mapping[str, float], system: Syst
     }
     plain = COLUMNS | {n: (PATH + i,) for i, n in enumerate((GAIN, DELAY, LAG))}
     plain |= {n: (BIASED + i,) for i, n in enumerate(BIAS)}
+    if LENGTH in names:
+        special[LENGTH] = by_length(given[LENGTH], system)
     M = np.zeros((SEGMENT_COLUMNS, len(names)))
     for j, name in enumerate(names):
         for row, part in special.get(name, dict.fromkeys(plain.get(name, ()), 1.0)).items():

@@ -30,6 +30,7 @@ class MotionRecord(NamedTuple):
     attitude: Array  # (n + 1, 4) wxyz
     velocity: Array  # (n + 1, 5) initial guess of v: cart [m/s], rates [rad/s, body]
     force: Array  # (n, 2) [N] from each sample on
+    held: bool = False  # whether the cart stands, without a force: then it is a fixed pivot
 
 
 def read(path: Path) -> tuple[list[MotionRecord], list[str]]:
@@ -50,13 +51,17 @@ def _columns(table: recording.Table) -> tuple[Array, Array, Array]:
     """Return t (n,), attitude (n, 4) and force (n, 2). Raise ValueError for a table that is no
     record of a motion.
     """
-    names = "Fx", "Fy"
-    if missing := [name for name in names if not np.isfinite(table[name]).any()]:
-        raise ValueError(
-            f"it has no column {' and '.join(missing)}, the force on the cart [N] from "
-            "each row on; a bag needs wrench/cart"
-        )
     t, q = table["t"], np.column_stack([table[name] for name in ("qw", "qx", "qy", "qz")])
+    missing = [axis for axis in "xy" if not np.isfinite(table[f"F{axis}"]).any()]
+    hangs = len(missing) == 2 and np.mean(np.sum(q[:, 1:3] ** 2, axis=1)) > 0.5
+    if lost := [f"F{axis}" for axis in missing if np.ptp(table[axis]) > 0.0 and not hangs]:
+        raise ValueError(
+            f"it has no column {' and '.join(lost)}, the force on the cart [N] from "
+            "each row on; a bag needs wrench/cart; only a rod that swings, hanging, needs none"
+        )
+    force = np.column_stack(
+        [np.zeros(len(t)) if axis in missing else table[f"F{axis}"] for axis in "xy"]
+    )
     if len(t) < SHORTEST:
         raise ValueError(f"it has {len(t)} rows; record a longer motion")
     with np.errstate(over="ignore"):
@@ -67,7 +72,7 @@ def _columns(table: recording.Table) -> tuple[Array, Array, Array]:
             f"at t = {t[row]:g} s qw, qx, qy, qz have the length {length[row]:.4g}; they "
             "must be a unit quaternion"
         )
-    return t, q, np.column_stack([table[name] for name in names])
+    return t, q, force
 
 
 def _cut(
@@ -80,7 +85,7 @@ def _cut(
     if not h > 0.0:
         raise ValueError("most of its rows have the time of the row before")
     acting = force[np.isfinite(force).all(axis=1)]
-    if not np.ptp(acting, axis=0).any():
+    if acting.any() and not np.ptp(acting, axis=0).any():
         raise ValueError("its force never changes, so it says nothing of the plant")
     check_period(h)
     steps, notes = np.diff(t), []
@@ -99,6 +104,17 @@ def _cut(
         raise ValueError(
             f"its rows are not evenly spaced in time (most are {h:g} s apart); a fit "
             "needs a fixed period"
+        )
+    place = np.column_stack((table["x"], table["y"]))
+    if acting.any() and not moves(place):
+        raise ValueError(
+            f"its force, up to {np.hypot(*acting.T).max():.3g} N, does not move the cart: it "
+            "cannot break it loose; record a motion under a larger force"
+        )
+    if not acting.any():
+        notes.append(
+            "it has no force, so that the rod swings freely, "
+            + ("on a cart that stands" if pieces[0].held else "and moves the cart")
         )
     if gaps := np.count_nonzero(~even):
         notes.append(f"cut at {gaps} gaps or repeated rows in its time")
@@ -135,7 +151,55 @@ def _piece(table: recording.Table, q: Array, force: Array, h: float, rows: slice
     check_units(h, place, velocity, change)
     if not np.isfinite(velocity).all():
         velocity = np.hstack((change[:, :4], _rate(moved[:, 4:], h, 0.05)))
-    return MotionRecord(h, place, attitude, velocity, force[rows][:-1])
+    force = force[rows][:-1]
+    return MotionRecord(
+        h, place, attitude, velocity, force, not force.any() and stands(place, attitude, h)
+    )
+
+
+def moves(place: Array) -> bool:
+    """Return whether the cart's positions (n, 2) [m] change by more than their noise, which is
+    that of their third differences.
+    """
+    return rms(place - place.mean(axis=0)) > MOVED * rms(np.diff(place, 3, axis=0)) / math.sqrt(
+        20.0
+    )
+
+
+def stands(place: Array, attitude: Array, h: float) -> bool:
+    """Return whether less than half of the changes of the cart's position goes with the direction
+    of the rod: the rest is noise.
+    """
+    changes, turns = _changes(place, attitude, h)
+    along = np.linalg.qr(turns)[0].T @ changes
+    return bool(np.sum(along**2) <= 0.5 * np.sum(changes**2))
+
+
+def swing(record: MotionRecord, gravity: float) -> tuple[float, float]:
+    """Return about how a hanging rod swings: the length [m] of the simple pendulum, g / w^2 with w
+    the frequency at which its direction changes most, and how far [m] the cart moves against the
+    direction of the rod, a unit vector.
+    """
+    direction = quaternion.to_matrix(record.attitude)[:, :2, 2]
+    n = len(direction)
+    wave = (direction - direction.mean(axis=0)) * np.hanning(n)[:, None]
+    power = np.sum(np.abs(np.fft.rfft(wave, 8 * n, axis=0)) ** 2, axis=1)
+    w = 2.0 * math.pi * max(1, int(power.argmax())) / (8 * n * record.h)
+    changes, turns = _changes(record.place, record.attitude, record.h)
+    recoil = -np.sum(changes * turns) / max(float(np.sum(turns**2)), np.finfo(float).tiny)
+    return gravity / w**2, float(recoil)
+
+
+def _changes(place: Array, attitude: Array, h: float) -> tuple[Array, Array]:
+    """Return the cart's positions and the horizontal parts of the rod's direction (n, 2) each,
+    without straight lines over a second.
+    """
+    direction = quaternion.to_matrix(attitude)[:, :2, 2]
+    n = min(len(place), max(SHORTEST, round(1.0 / h)))
+    lines = np.linalg.qr(np.column_stack((np.ones(n), np.arange(n))))[0]
+    parts = np.hstack((place, direction))[: len(place) // n * n].reshape(-1, n, 4)
+    changes, turns = np.split((parts - lines @ (lines.T @ parts)).reshape(-1, 4), 2, axis=1)
+    return changes, turns
 
 
 def _rate(moved: Array, h: float, time: float) -> Array:
@@ -199,6 +263,7 @@ WIDE = 0.05  # [s] over which an acceleration is taken, against noise of encoder
 ALIKE, TIMES = 0.7, 5.0  # correlation of two rates, and their ratio, for different units
 STANDS, FALLEN = math.radians(45.0), math.radians(80.0)  # from upright
 STEADY = 1.0  # [s] for which a rod must be upright to stand
+MOVED = 2.0  # times its noise by which a cart that moves does
 AT_LIMIT = 0.05  # part of the rows with the largest force from which there is a note
 
 
@@ -265,7 +330,7 @@ def limit_notes(force: Array) -> list[str]:
     """
     size = np.hypot(*force.T)
     part = float(np.mean(size >= (1.0 - 1e-6) * size.max()))
-    if part <= AT_LIMIT:
+    if part <= AT_LIMIT or size.max() == 0.0:
         return []
     return [
         f"its force has its largest size, {size.max():.4g} N, in {part:.0%} of its rows; if the "

@@ -7,6 +7,7 @@ rail moves, which changes only its friction, so that
     x = x~ + a t^2 / 2,   u~ = u - b a t.                                                    (I.14)
 """
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ ZERO = (0.0, 0.0, 0.0)
 SEEN = 4  # components of xi that are compared: the place of the cart, the rod's direction
 FREE = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi at the start of a segment: the spin is known
 FORCES = 5  # columns of W that are forces: gain, delay, lag, and (I.14) along x and y
+RANK = 1e-9  # relative singular value below which a change of the start does not show
 STEPS = 8  # of Gauss and Newton for the state of a segment
 SETTLED = 1e-10  # part of the squares that one more step would remove
 
@@ -128,11 +130,21 @@ class Segment:
         place = self.place - self.S[self.at, :2] - self._shift() * trial.fall
         return np.column_stack((place, -factor * y, factor * x))
 
+    def seen(self) -> Array:
+        """Return the measured place and angles (samples, SEEN) [m, rad]."""
+        return np.column_stack((self.place, np.unwrap((self.roll, self.pitch)).T))
+
+    def noise(self) -> Array:
+        """Return the noise (samples - 3, SEEN) [m, rad] of the measurements, by their third
+        differences.
+        """
+        return np.diff(self.seen(), 3, axis=0) / math.sqrt(20.0)
+
     def lines(self) -> Array:
         """Return the residuals of straight lines through the measurements (samples, SEEN) [m,
         rad].
         """
-        seen = np.column_stack((self.place, np.unwrap((self.roll, self.pitch)).T))
+        seen = self.seen()
         basis = np.linalg.qr(np.column_stack((np.ones(len(self.at)), self.at)))[0]
         return seen - basis @ (basis.T @ seen)
 
@@ -159,7 +171,7 @@ class Segment:
                 break
             start = self.S[0].copy()
             xi = np.zeros(10)
-            xi[FREE] = -np.linalg.solve(R, less)
+            xi[FREE] = -R @ less
             self.move(xi)
             residual = self.shoot(trial) / scale
             if not np.isfinite(residual).all():
@@ -210,6 +222,11 @@ class Segment:
         )
 
     def _basis(self, scale: Array) -> tuple[Array, Array]:
-        """Return Q and R of the columns of the state at the start."""
+        """Return Q (n, k) and R (8, k): an orthonormal basis of what changes of the state at the
+        start change, and these changes. Of a cart that stands, its velocity changes nothing.
+        """
         Z = -self.Z[self.at, :SEEN][:, :, FREE] / scale[:, None]
-        return np.linalg.qr(Z.reshape(-1, len(FREE)))
+        Q, R = np.linalg.qr(Z.reshape(-1, len(FREE)))
+        U, s, V = np.linalg.svd(R)
+        kept = s > RANK * s[0]
+        return Q @ U[:, kept], V[kept].T / s[kept]

@@ -25,6 +25,8 @@ from rbdyn_ros.view import source
 from rbdyn_ros.view.source import SceneState, Shape
 
 NEEDED = tuple("t,x,y,qw,qx,qy,qz".split(","))
+_ANGLES = "roll", "pitch"  # [rad] of a table without a quaternion
+_TURNED = 30.0  # [rad] above which an angle is in degrees
 _NUMBERS = (*NEEDED, *"vx,vy,wx,wy,wz,E,Fx,Fy".split(","))  # what is read where it is there
 _POSE, _TRUE_POSE, _FORCE = "/odometry", "/ground_truth/odometry", "/wrench/cart"
 Table = dict[str, Array]
@@ -48,6 +50,7 @@ def read(path: Path) -> Table:
         raise ValueError(
             f"{path}: it must be a .csv or .npz file of `simulate`, or a bag's folder"
         )
+    table = _complete(table, path)
     missing = [name for name in NEEDED if name not in table]
     if missing:
         lacks = f"it has no column {', '.join(missing)}"
@@ -61,6 +64,27 @@ def read(path: Path) -> Table:
         raise ValueError(f"{path}: its time runs backwards; cut it where the clock was reset")
     unknown = np.full(len(table["t"]), math.nan)
     return {name: table.get(name, unknown) for name in _NUMBERS}
+
+
+def _complete(table: Table, path: Path) -> Table:
+    """Return the table of a motion along one axis with what it leaves out: the other coordinate of
+    the cart is zero, and the attitude is Rx(roll) Ry(pitch). Raise ValueError for degrees.
+    """
+    angles = [name for name in _ANGLES if name in table]
+    zero = np.zeros(len(table.get("t", ())))
+    if angles and not any(name in table for name in ("qw", "qx", "qy", "qz")):
+        roll, pitch = (0.5 * table.get(name, zero) for name in _ANGLES)
+        if (largest := max(np.abs(table[name]).max(initial=0.0) for name in angles)) > _TURNED:
+            raise ValueError(
+                f"{path}: its {' or '.join(angles)} goes to {largest:.4g}; it must be in rad, "
+                "from upright"
+            )
+        table = {"x": zero, "y": zero} | table
+        table["qw"], table["qx"] = np.cos(roll) * np.cos(pitch), np.sin(roll) * np.cos(pitch)
+        table["qy"], table["qz"] = np.cos(roll) * np.sin(pitch), np.sin(roll) * np.sin(pitch)
+    if ("x" in table) != ("y" in table):
+        table = {"x": zero, "y": zero} | table
+    return table
 
 
 def _from_csv(path: Path) -> Table:
@@ -90,7 +114,8 @@ def _from_csv(path: Path) -> Table:
 
 
 def _from_npz(path: Path) -> Table:
-    arrays = {name: array for name, array in read_arrays(path).items() if name in _NUMBERS}
+    known = (*_NUMBERS, *_ANGLES)
+    arrays = {name: array for name, array in read_arrays(path).items() if name in known}
     n = len(arrays["t"]) if np.ndim(arrays.get("t", 0.0)) else 0
     for name, array in arrays.items():
         if array.shape != (n,):

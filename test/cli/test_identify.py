@@ -2,11 +2,14 @@
 
 import csv
 import json
+import math
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from rbdyn_ros.__main__ import main
+from rbdyn_ros.identification import plant_numbers
 from rbdyn_ros.parameters.yaml_file import offline_values
 
 PLANT = ("--set=cart.mass=2.5", "--set=cart.damping=0.4", "--set=rod.center_of_mass=1.1")
@@ -249,11 +252,152 @@ def test_a_number_that_runs_to_the_end_of_its_range_is_none(run, tmp_path, capsy
             "cart.force_limit is 0 N; it must be",
         ),
         (["--report", "fit.pdf"], "--report is fit.pdf; it must end in .html"),
+        (["--known", "cart.mas"], "--known cart.mas: it must be one of cart.mass, cart.damping"),
+        (
+            ["--fit", "cart.mass,delay", "--known", "delay"],
+            "delay is in --fit and in --known; leave it out of one of them",
+        ),
+        (["--fit", "rod.equivalent_length,rod.inertia"], "one follows from the other"),
     ],
 )
 def test_words_that_are_wrong_get_a_sentence(run, capsys, words, sentence):
     assert main(["identify", str(run), *words]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_what_is_known_is_not_fitted(run, tmp_path, capsys):
+    """The rod's mass is, by default, which the help says first; --known takes more out."""
+    fit = tmp_path / "fit.json"
+    known = ["--known", "rod.mass,rod.inertia, joint.damping,delay", "--json", str(fit)]
+    assert main(["identify", str(run), *known, *PLANT[1:]]) == 0
+    found = json.loads(fit.read_text())["parameters"]
+    assert set(found) == {"cart.mass", "cart.damping", "rod.center_of_mass"}
+    assert found["cart.mass"]["value"] == pytest.approx(2.5, rel=1e-5)
+    everything = ",".join(plant_numbers.DEFAULT)
+    assert main(["identify", str(run), "--known", everything]) == 2
+    assert "--known leaves nothing to fit" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["identify", "--help"])
+    told = capsys.readouterr().out
+    assert "the rod's mass is known" in told[: told.index("positional arguments")]
+
+
+LENGTH, DAMPING = 0.0985, 0.09  # [m] J / (m l), [1/s] d / J
+
+
+def swing(duration, cart=0.0):
+    """The times, the angle phi from upright [rad] of a rod that swings, hanging, and the position
+    of its cart x = -c L sin phi [m], with c = mu l / L and the rod's part mu of all mass:
+
+        phi'' + cos(phi) x'' / L - (g / L) sin phi + (d / J) phi' = 0.
+    """
+
+    def rate(_, y):
+        s, c, w = math.sin(y[0]), math.cos(y[0]), y[1]
+        return w, (9.81 / LENGTH * s - DAMPING * w - cart * c * s * w * w) / (1.0 - cart * c * c)
+
+    t = np.arange(0.0, duration, 0.002)
+    y = solve_ivp(rate, (0.0, t[-1]), (np.pi + 0.6, 0.0), t_eval=t, rtol=1e-10, atol=1e-10).y
+    return t, y[0], -cart * LENGTH * np.sin(y[0])
+
+
+def written(place, **columns):
+    np.savetxt(
+        place, np.column_stack([*columns.values()]), "%.12g", ",", header=",".join(columns),
+        comments="",
+    )  # fmt: skip
+    return str(place)
+
+
+def decay(tmp_path, kind):
+    """A free decay with 1 mrad of noise, as it is recorded in different ways."""
+    t, angle, _ = swing(16.0)
+    draw = np.random.default_rng(2)
+    angle = angle + 1e-3 * draw.standard_normal(len(t))
+    half, zero = 0.5 * angle, np.zeros(len(t))
+    attitude = {"qw": np.cos(half), "qx": zero, "qy": np.sin(half), "qz": zero}
+    noise = {axis: 5e-4 * draw.standard_normal(len(t)) for axis in "xy"}
+    columns = {
+        "angle": {"pitch": angle},
+        "one axis": {"x": noise["x"], "Fx": zero} | attitude,
+        "other axis": {"y": noise["y"], "roll": angle},
+        "zero force": noise | attitude | {"Fx": zero, "Fy": zero},
+    }[kind]
+    return written(tmp_path / "decay.csv", t=t, **columns)
+
+
+@pytest.mark.parametrize("kind", ["angle", "one axis", "other axis", "zero force"])
+def test_a_rod_that_swings_out_tells_its_length_and_its_damping(tmp_path, capsys, kind):
+    """On a cart that stands, without a force, without velocities, and from any first guess."""
+    fit, plant = tmp_path / "fit.json", tmp_path / "plant.yaml"
+    known = ["--set", "rod.mass=0.15", "--set", "rod.center_of_mass=0.074"]
+    words = ["--json", str(fit), "--out", str(plant), *known]
+    assert main(["identify", decay(tmp_path, kind), *words]) == 0
+    said = capsys.readouterr().err
+    assert "it has no force, so that the rod swings freely, on a cart that stands" in said
+    assert "determines m l / J, 10.15" in said and "need a record under a force" in said
+    found = json.loads(fit.read_text())["parameters"]
+    length, damping = (found[name] for name in plant_numbers.DECAY)
+    J = 0.15 * 0.074 * LENGTH
+    assert len(found) == 2 and length["value"] == pytest.approx(LENGTH, rel=2e-4)
+    assert abs(length["value"] - LENGTH) < 1.5 * length["interval"]
+    assert damping["value"] == pytest.approx(DAMPING * J, rel=0.02)
+    values = offline_values([plant])
+    assert values["rod.inertia"][0] == pytest.approx(J - 0.15 * 0.074**2, rel=2e-3)
+
+
+def test_a_center_of_mass_that_no_such_rod_has_is_said(tmp_path, capsys):
+    """That of the default plant: the ratio is found all the same."""
+    assert main(["identify", decay(tmp_path, "angle")]) == 0
+    said = capsys.readouterr().err
+    assert "determines m l / J, 10.15" in said
+    assert "rod.center_of_mass is known as 1.2 m, and must be less than rod.equivalent" in said
+
+
+def test_a_rod_that_swings_and_moves_its_cart_tells_the_cart_too(tmp_path, capsys):
+    """A rod of 0.2 kg on a cart of 0.6 kg without friction."""
+    fit = tmp_path / "fit.json"
+    t, angle, x = swing(12.0, cart=0.25 * 0.075 / LENGTH)
+    place = written(tmp_path / "swing.csv", t=t, x=x, pitch=angle)
+    known = ["--set=rod.mass=0.2", "--set=rod.center_of_mass=0.075", "--json", str(fit)]
+    assert main(["identify", place, *known]) == 0
+    assert "and moves the cart" in capsys.readouterr().err
+    found = {name: one["value"] for name, one in json.loads(fit.read_text())["parameters"].items()}
+    assert tuple(found) == plant_numbers.SWINGING
+    assert found["cart.mass"] == pytest.approx(0.6, rel=1e-3)
+    assert found["rod.inertia"] == pytest.approx(0.2 * 0.075 * (LENGTH - 0.075), rel=1e-3)
+
+
+def test_a_force_that_cannot_move_the_cart_is_said(tmp_path, capsys):
+    t, angle, _ = swing(12.0)
+    noise = 5e-4 * np.random.default_rng(2).standard_normal(len(t))
+    force = np.sin(9.0 * t)
+    place = written(tmp_path / "stuck.csv", t=t, x=noise, pitch=angle, Fx=force)
+    assert main(["identify", place]) == 2
+    assert "its force, up to 1 N, does not move the cart: it cannot break it loose" in (
+        capsys.readouterr().err
+    )
+
+
+def test_angles_in_degrees_are_refused(tmp_path, capsys):
+    t, angle, _ = swing(12.0)
+    place = written(tmp_path / "degrees.csv", t=t, pitch=np.degrees(angle))
+    assert main(["identify", place]) == 2
+    assert "its pitch goes to 2" in capsys.readouterr().err
+
+
+def test_one_axis_with_a_force_is_fitted_like_both(run, tmp_path, capsys):
+    """A motion along x of the same plant, with the columns that one axis has."""
+    file, fit = tmp_path / "planar.csv", tmp_path / "fit.json"
+    force = ["--set", "input.force_x=[3.0,5.0,0.0,2.0,11.0,1.0]"]
+    words = ["--controller", "lqr", "--tilt", "3", "--duration", "12", *force]
+    assert main(["simulate", *words, "--out", str(file), *PLANT]) == 0
+    planar = changed(
+        file, tmp_path, lambda c: {n: c[n] for n in ("t", "x", "qw", "qx", "qy", "qz", "Fx")}
+    )
+    assert main(["identify", str(planar), "--json", str(fit)]) == 0
+    found = json.loads(fit.read_text())["parameters"]
+    assert found["cart.mass"]["value"] == pytest.approx(2.5, rel=1e-3)
 
 
 def test_a_record_that_is_given_twice_is_refused(run, capsys):

@@ -340,14 +340,17 @@ def _shaping_of(
 
 
 def _design_regulator(
-    system: System, weights: tuple, h: float, gain: Callable = riccati.gain
+    system: System,
+    weights: tuple[tuple[float, ...], float],
+    h: float,
+    gain: Callable = riccati.gain,
 ) -> tuple[Array, Mode]:
     """(K, mode) of the regulator that rules after a catch."""
     K, _ = regulator(system, *weights, h, gain)
     return K, unstable_mode(system)
 
 
-def _exponents(system: System, weights: tuple, h: float) -> Array:
+def _exponents(system: System, weights: tuple[tuple[float, ...], float], h: float) -> Array:
     """(7, 4): d ln|number| / d ln factor of `ADAPTED`, by central differences; 0 for a number that
     is 0.
 
