@@ -84,16 +84,19 @@ def face_normal(geoms, i, p, f):
 
 @part
 def meets_covered(m, pair, bodies, at, N, point):
-    """Return whether N points out of a covered face of b, or -N out of one of a."""
-    if leaves_covered(m, pair.j, bodies[0], at, N, point):
+    """Return whether N points out of a covered face of b, or -N out of one of a; for edges also
+    along one: corners carry what lies over a seam.
+    """
+    least = -INTO if pair.kind == features.EDGES else INTO
+    if leaves_covered(m, pair.j, bodies[0], at, N, point, least):
         return True
-    return leaves_covered(m, pair.i, bodies[1], at, vec.scale(-1.0, N), point)
+    return leaves_covered(m, pair.i, bodies[1], at, vec.scale(-1.0, N), point, least)
 
 
 @part
-def leaves_covered(m, i, other, at, N, point):
-    """Return whether the point is on an edge of shape i, and N points out of a face there that a
-    shape covers whose body is not `other`.
+def leaves_covered(m, i, other, at, N, point, least):
+    """Return whether the point is on an edge of shape i, and N points by more than `least` out of
+    a face there that a shape covers whose body is not `other`.
     """
     geoms = arena.geoms(m)
     x, axes = features.place_shape(geoms, i, arena.pose(m, int(geoms[i, OWNER]), *at))
@@ -105,7 +108,7 @@ def leaves_covered(m, i, other, at, N, point):
         return False
     for f in range(3):
         face = face_normal(geoms, i, p, f)
-        if vec.dot(face, n) > INTO:
+        if vec.dot(face, n) > least and vec.dot(face, face) > 0.0:
             q = vec.add(x, vec.transposed_matvec(axes, in_front(geoms, i, p, face)))
             if is_inside_any(m, q, i, other, at):
                 return True

@@ -181,9 +181,12 @@ def update_contact(m, k):
 
 @part
 def update_shapes(m, k):
-    """Set the same as `update_contact`, of two shapes."""
+    """Set the same as `update_contact`, of two shapes, as if they were open: what steps take of a
+    closed pair is that of `hold`.
+    """
     g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
     set_contact(m, k, g, normal, point)
+    arena.pairs(m)[k].up_to_date = 0.0
 
 
 @inlined

@@ -41,10 +41,11 @@ def lost(made, v, way):
     return np.abs(models.state(model)[1][-1] - (v, 0.0, 0.0, 0.0, 0.0, 0.0)).max()
 
 
-@pytest.mark.parametrize("step", [0.0, -1e-9])
+@pytest.mark.parametrize("step", [0.0, 1e-9, -1e-9])
 def test_a_box_slides_over_the_seam_of_two_tables(step):
+    """A step of 1e-9 m is none: the box neither stops at it nor tips."""
     random = np.random.default_rng(3)
-    for k in range(30):
+    for k in range(18):
         yaw = (0.0, random.uniform(-np.pi, np.pi), random.uniform(-1e-3, 1e-3))[k % 3]
         x, v = random.uniform(-0.4, -0.2), random.uniform(0.3, 2.0)
         assert lost(sliding(*cube(x, yaw, v), tables(step)), v, 0.5 - x) < 1e-5
