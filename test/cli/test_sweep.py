@@ -92,8 +92,7 @@ def test_a_law_that_was_changed_is_computed_anew(sweep, tmp_path, capsys, monkey
     assert sweep("mine.yaml", "--resume") == 0
     told = capsys.readouterr()
     assert (
-        "--resume begins anew: rbdyn_ros is gone; rbdyn_ros/evaluation/campaigns is gone;"
-        in told.err
+        "--resume begins anew: rbdyn_ros is gone; rbdyn_ros/bodies is gone;" in told.err
         and "3 of 3 parts computed" in told.out
     )
     assert parts(tmp_path / "mine").keys() == whole.keys()
