@@ -40,12 +40,16 @@ def weights(system: System, force_limit: float) -> tuple[tuple[float, ...], floa
     length, time = of_plant(system)
     x, v, th, dth, force = lqr.Options()[:5]
     longer, slower = length / LENGTH, time / math.sqrt(LENGTH / GRAVITY)
-    weight = (system.cart_mass + system.rod_mass) * system.gravity
-    stronger = min(force_limit, STRONGEST * weight) / FORCE
+    stronger = min(force_limit, usual_force(system)) / FORCE
     return (
         (x / longer**2, v * (slower / longer) ** 2, th, dth * slower**2),
         force / stronger**2,
     )
+
+
+def usual_force(system: System) -> float:
+    """Return the force [N] beyond which a stronger drive does not stiffen the law."""
+    return STRONGEST * (system.cart_mass + system.rod_mass) * system.gravity
 
 
 class Factors(NamedTuple):

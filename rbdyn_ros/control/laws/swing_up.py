@@ -236,10 +236,17 @@ def _choose(system: System, options: Options, exponents: Array) -> tuple[Plan, b
     K, mode = _design_regulator(system, scale.weights(system, options.force_limit), h)
     limits = options.force_limit, options.travel
     look = _whole_periods(LOOK * natural.time, h)
+    # what a drive of more than the usual strength can do is first left to the catch alone
+    usual = min(options.force_limit, scale.usual_force(system)), options.travel
+    candidates = [(gains, limits) for gains in TABLE]
+    if options.gains:
+        candidates = [(Gains(*options.gains), limits)]
+    elif usual != limits:
+        candidates.insert(0, (TABLE[0], usual))
     most, best = -1, None
-    for gains in [Gains(*options.gains)] if options.gains else TABLE:
+    for gains, used in candidates:
         criteria = CatchCriteria(system, K, mode, *limits, gains.catch_part, natural.time)
-        shaping = _shaping_of(gains, system, natural, *limits)
+        shaping = _shaping_of(gains, system, natural, *used)
         plan = Plan(criteria, shaping, look, options.identify_plant, exponents)
         passed = _count_rehearsals(plan, h)
         if passed > most:
