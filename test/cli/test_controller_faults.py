@@ -237,15 +237,16 @@ def test_evaluate_over_ros_reports_a_law_that_cannot_be_designed(mine, tmp_path)
 
 
 def test_evaluate_over_ros_reports_the_law_of_each_case_and_goes_on(mine, tmp_path):
+    # the newest start: the law may see the one of the case before it once more
     first = (
-        "if tilted and not hasattr(self, 'tilt'): "
+        "if tilted and abs(state.v).max() < 0.02: "
         "self.tilt = round(np.degrees(2.0 * np.linalg.norm(state.q[3:5])))"
     )
     calls = ", ".join(f"{tilt}: lambda: {mistake}" for tilt, (mistake, _) in MANY.items())
     mistakes = {
         "in_first_command": first,
         "in_reset": "vars(self).pop('tilt', None)",  # the law may go on with the next case
-        "later": f"{{{calls}}}[self.tilt]()",
+        "later": f"{{{calls}}}.get(self.tilt, float)()",
     }
     file, said, notes = evaluate_over_ros(mine, tmp_path, mistakes, MANY)
     for tilt, (_, sentence) in MANY.items():
