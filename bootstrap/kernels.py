@@ -27,7 +27,7 @@ COMMANDS = (
     "identify tracked.csv --out plant.yaml",
     "bode --controller lqr --picture lqr.png",
     "experiment four_disp --out results",
-    "sweep --preset region_of_attraction --set 'tilt={grid: [-180, 180, 4]}' --out roa",
+    "sweep --preset region_of_attraction --set 'start.tilt={grid: [-180, 180, 4]}' --out roa",
     "evaluate --controller mpc --quick --out score",
 )
 
