@@ -13,7 +13,7 @@ UPRIGHT = "t,x,y,qw,qx,qy,qz\n0,0,0,1,0,0,0\n"
     "name, content, sentence",
     [
         ("run.txt", UPRIGHT, "must be a .csv or .npz"),
-        ("run.csv", "t,x\n0,0\n", "no column y, qw"),
+        ("run.csv", "t,x\n0,0\n", "no column qw, qx"),
         ("run.csv", "t,x,y,qw,qx,qy,qz\n", "no rows"),
         ("run.csv", "", "no column t, x"),
         ("run.csv", "t,cart.x,E\n0,0,0\n", "no column x, y.*draws its motion with --picture"),
