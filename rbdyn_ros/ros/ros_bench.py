@@ -140,8 +140,9 @@ class RosBench:
         goal.header.frame_id = frames().world
         set_xyz(goal.pose.position, (*map(float, reference), 0.0))
         self._goal.publish(goal)
+        self._refusing.restart()  # what is heard first may still be of the run before
         self._wait_for_an_answer()
-        self._refusing.restart()  # it has answered: what it refused was in the run before
+        self._refusing.restart()  # it has answered
         self._push(pushes, begun)
         stop = travel_stop(scenario.travel or math.inf, stop)
         live = _LiveRun(self.runner, start, begun, duration, stop)

@@ -153,8 +153,11 @@ class Graph:
 def ros():
     """rclpy, which tests elsewhere start for themselves."""
     import rclpy
+    from rclpy.logging import LoggingSeverity, set_logger_level
 
     rclpy.init()
+    # the level of a process, which a command that warns alone may have set
+    set_logger_level("", LoggingSeverity.INFO)
     yield
     rclpy.shutdown()
 
