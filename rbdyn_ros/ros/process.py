@@ -14,6 +14,7 @@ Fallback: rclpy's SingleThreadedExecutor, which takes half a millisecond more pe
 """
 
 import gc
+import math
 import os
 import re
 import signal
@@ -32,6 +33,7 @@ from rclpy.context import Context
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 from rclpy.utilities import ok, remove_ros_args, try_shutdown
 
 from rbdyn_ros import console, interrupts, tracebacks
@@ -102,21 +104,28 @@ class Visitor:
         timeout: float,
         advice: str,
         look: Callable[[], object] = lambda: None,
+        repeat: float = math.inf,
     ) -> Any:
         """Return the response of a service, which may take so long [s]; call `look()` meanwhile.
         Raise RuntimeError, with the advice, if there is none.
+
+        A request that may arrive twice is sent again every `repeat` seconds: a server that has not
+        discovered the reader of a new client within 100 ms drops its response (Fast DDS).
         """
-        end, future = time.monotonic() + timeout, None
-        while future is None or not future.done():
-            if future is None and client.service_is_ready():
-                future = client.call_async(request)
+        futures: list[Future] = []
+        start = time.monotonic()
+        while not any(future.done() for future in futures):
+            now = time.monotonic()
+            due = not futures or now > start + repeat * len(futures)
+            if due and client.service_is_ready():
+                futures.append(client.call_async(request))
             self.executor.spin_once(timeout_sec=0.005)
             look()
-            if time.monotonic() > end:
+            if now > start + timeout:
                 raise RuntimeError(
                     f"{client.srv_name} does not answer within {timeout:g} s{advice}"
                 )
-        return future.result()
+        return next(future.result() for future in futures if future.done())
 
     def leave(self) -> None:
         """Leave the graph."""

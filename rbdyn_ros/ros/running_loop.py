@@ -43,6 +43,7 @@ from rbdyn_ros.types import Array
 
 EMPTIED_EVERY = 0.02  # [s]
 LEAVING = 5.0  # [s] for the excitation to be switched off
+REPEAT = 1.0  # [s] until a request without a response is sent again
 COLUMNS = tuple("t,x,y,qw,qx,qy,qz,vx,vy,wx,wy,wz,Fx,Fy".split(","))  # of a record for `identify`
 Rows = dict[int, tuple[float, ...]]  # stamp [ns] -> numbers of the first message that has it
 
@@ -239,7 +240,7 @@ class RunningLoop:
                 raise LoopInterrupted
 
         advice = "; the node must be in the same ROS_DOMAIN_ID and --namespace"
-        response = self._visitor.call(client, request, timeout, advice, look)
+        response = self._visitor.call(client, request, timeout, advice, look, REPEAT)
         self.node.destroy_client(client)
         return response
 

@@ -15,12 +15,14 @@ pytest.importorskip(
 )
 
 from domain import alone  # noqa: E402
+from rclpy.task import Future  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 from rbdyn_ros.__main__ import main  # noqa: E402
 from rbdyn_ros.interrupts import Interruption  # noqa: E402
 from rbdyn_ros.ros import qos  # noqa: E402
 from rbdyn_ros.ros.node_processes import NodeProcesses  # noqa: E402
+from rbdyn_ros.ros.process import Visitor  # noqa: E402
 from rbdyn_ros.ros.running_loop import RunningLoop  # noqa: E402
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR  # noqa: E402
 
@@ -43,6 +45,35 @@ class Asker(RunningLoop):
 def ask(node: str, name: str):
     with Interruption() as stop, Asker("", 60.0, stop) as loop:
         return loop.ask(node, (name,))[name]
+
+
+class LossyClient:
+    """A client whose first response is lost, as Fast DDS loses one on a busy machine."""
+
+    srv_name = "lossy"
+
+    def __init__(self):
+        self.futures = []
+
+    def service_is_ready(self):
+        return True
+
+    def call_async(self, request):
+        self.futures.append(Future())
+        if len(self.futures) == 2:
+            self.futures[1].set_result(request)
+        return self.futures[-1]
+
+
+def test_a_request_whose_response_is_lost_is_sent_again():
+    visitor, client = Visitor("pendulum_visitor", ""), LossyClient()
+    try:
+        with pytest.raises(RuntimeError, match=r"lossy does not answer within 0\.2 s"):
+            visitor.call(client, "request", 0.2, "")
+        assert len(client.futures) == 1
+        assert visitor.call(client, "request", 60.0, "", repeat=0.1) == "request"
+    finally:
+        visitor.leave()
 
 
 def wait_for_changes(node: str, name: str, works) -> None:
