@@ -124,7 +124,7 @@ def rest(n, seed, mu, steps=60):
         assert models.advance(model, 2e-3, steps // 3) == steps // 3, models.failure(model)
         assert np.abs(models.state(model)[1]).max() < 1e-11
     stalls, factors = counters[[c.STALLS, c.FACTORS], 0] - before
-    assert abs(models.energy(model) - energy) < (1e-11 if stalls == 0 else 1e-8) * energy
+    assert abs(models.energy(model) - energy) < (1e-11 if stalls == 0 else 1e-7) * energy
     assert counters[c.ACTIVE, 0] >= n + 2
     return stalls, factors
 
