@@ -2,6 +2,7 @@
 too.
 """
 
+import math
 import os
 import signal
 import subprocess
@@ -363,3 +364,36 @@ def test_a_signal_keeps_the_rows_so_far(tmp_path):
         and "run.csv has the rows until then" in err
     )
     assert len(rows) > 10 and rows["t"][-1] == pytest.approx(0.1 * (len(rows) - 1))
+
+
+SMALL = {"rod.length": 0.1, "rod.mass": 0.05, "cart.mass": 0.1, "cart.force_limit": 2.0}
+LARGE = {"rod.length": 10.0, "rod.mass": 10.0, "cart.mass": 20.0, "cart.force_limit": 200.0}
+SIZES = {
+    "10 cm and 2 N": (SMALL | {"cart.travel": 0.2, "period": 0.002}, 5.0, 4.0),
+    "10 cm and 2 N, every 20 ms": (SMALL | {"cart.travel": 0.2, "period": 0.02}, 5.0, 4.0),
+    "10 m": (LARGE | {"cart.travel": 10.0, "period": 0.02}, 5.0, 25.0),
+    "2 N": ({"cart.force_limit": 2.0, "period": 0.002}, 1.0, 8.0),
+}
+WHY_NOT = {  # what a law says where its defaults are not for a plant of that size
+    "pd": "take other gains",
+    "h_infinity": "does not stabilize; take a shorter period",
+    "tracking": "take a smaller",
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "law", ["h_infinity", "lqg", "lqr", "mpc", "nested_lqr", "pd", "swing_up", "tracking"]
+)
+def test_the_defaults_of_a_law_balance_a_plant_of_another_size_or_say_why_not(simulate, law, size):
+    values, tilt, duration = SIZES[size]
+    sets = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+    words = ["--tilt", str(tilt), "--duration", str(duration), "--every", "0.1"]
+    code, rows, _, complaint = simulate("--controller", law, *words, *sets)
+    if code:
+        assert code == 2 and WHY_NOT[law] in complaint
+        return
+    up = 1.0 - 2.0 * (rows["qx"] ** 2 + rows["qy"] ** 2)
+    assert up.min() > math.cos(math.radians(20.0))
+    assert up[-1] > math.cos(math.radians(6.0))  # `tracking` leans as it follows its path
+    assert np.hypot(rows["x"], rows["y"]).max() < values.get("cart.travel", 2.0)
