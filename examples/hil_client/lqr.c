@@ -4,7 +4,10 @@
 
 #include "gains.h"
 
-static const float K[4] = GAINS;
+#ifndef LQR_GAIN
+#define LQR_GAIN static const /* `static` makes variables of them, as in doc/play */
+#endif
+LQR_GAIN float K[4] = GAINS;
 static const float LARGEST = 1e6f; /* of a number in a state; with more, or with what is no number, single precision overflows */
 
 /* Without hypotf, which guards against what LARGEST has excluded: that is three quarters of the law's time. Below 1e-19

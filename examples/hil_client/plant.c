@@ -16,7 +16,11 @@
 #ifndef PLANT_INERTIA
 #define PLANT_INERTIA 0.4801 /* [kg m^2] about the center of mass, across the rod */
 #endif
-static const double CART = PLANT_CART, ROD = PLANT_ROD, CENTER = PLANT_CENTER, INERTIA = PLANT_INERTIA;
+/* Variables, and no constants, where this file is included after `#define PLANT_NUMBER static`, as in doc/play. */
+#ifndef PLANT_NUMBER
+#define PLANT_NUMBER static const
+#endif
+PLANT_NUMBER double CART = PLANT_CART, ROD = PLANT_ROD, CENTER = PLANT_CENTER, INERTIA = PLANT_INERTIA;
 static const double CART_DAMPING = 0.5, JOINT_DAMPING = 0.005, GRAVITY = 9.81;
 static const double FORCE_LIMIT = 20; /* [N], of the norm, which the drives can give */
 
@@ -28,17 +32,20 @@ static double dot(const double *a, const double *b, int n)
     return sum;
 }
 
-/* With J = I + m l^2, beta = (m l)^2 / J, alpha = M + m - beta, n = (k_x, k_y):
- *   F   = u - b x' - beta g k_z n + (m l d / J) n' + m l |k'|^2 n
+/* With J = I + m l^2, beta = (m l)^2 / J, alpha = M + m - beta, n = (k_x, k_y), and a push p on the rod s from the joint:
+ *   r   = (s / J) [p - k (k.p)]
+ *   F   = u + p - b x' - beta g k_z n + (m l d / J) n' + m l |k'|^2 n - m l r
  *   x'' = (F - beta n (n.F) / (alpha + beta |n|^2)) / alpha
- *   k'' = -(m l / J) [(x'', g) - k (k.(x'', g))] - (d / J) k' - |k'|^2 k                                             */
+ *   k'' = -(m l / J) [(x'', g) - k (k.(x'', g))] - (d / J) k' - |k'|^2 k + r                                         */
 static void derivative(const plant_state *s, const float u[2], plant_state *rate)
 {
     double ml = ROD * CENTER, J = INERTIA + ml * CENTER, beta = ml * ml / J, alpha = CART + ROD - beta;
-    double speed2 = dot(s->dk, s->dk, 3), F[2], a[3] = {0, 0, GRAVITY};
+    double speed2 = dot(s->dk, s->dk, 3), pull = dot(s->k, s->push, 3), r[3], F[2], a[3] = {0, 0, GRAVITY};
+    for (int i = 0; i < 3; i++)
+        r[i] = s->at / J * (s->push[i] - s->k[i] * pull);
     for (int i = 0; i < 2; i++)
         F[i] = u[i] - CART_DAMPING * s->v[i] - beta * GRAVITY * s->k[2] * s->k[i] + ml * JOINT_DAMPING / J * s->dk[i] +
-               ml * speed2 * s->k[i];
+               ml * speed2 * s->k[i] + s->push[i] - ml * r[i];
     double nF = beta * dot(s->k, F, 2) / (alpha + beta * dot(s->k, s->k, 2));
     for (int i = 0; i < 2; i++)
         a[i] = (F[i] - s->k[i] * nF) / alpha;
@@ -47,7 +54,7 @@ static void derivative(const plant_state *s, const float u[2], plant_state *rate
     memcpy(rate->v, a, sizeof rate->v);
     memcpy(rate->k, s->dk, sizeof rate->k);
     for (int i = 0; i < 3; i++)
-        rate->dk[i] = -ml / J * (a[i] - s->k[i] * along) - JOINT_DAMPING / J * s->dk[i] - speed2 * s->k[i];
+        rate->dk[i] = -ml / J * (a[i] - s->k[i] * along) - JOINT_DAMPING / J * s->dk[i] - speed2 * s->k[i] + r[i];
 }
 
 static plant_state moved(const plant_state *s, const plant_state *rate, double h)

@@ -5,6 +5,7 @@
 typedef struct {
     double x[2], v[2];  /* cart [m], [m/s] */
     double k[3], dk[3]; /* direction of the rod, a unit vector, and its rate [1/s] */
+    double push[3], at; /* a disturbance [N, world] that acts on the rod, `at` [m] from the joint; at 0 on the cart */
 } plant_state;
 
 void plant_lean(plant_state *plant, double angle); /* at rest at the origin, leaning by `angle` [rad] towards +x */

@@ -1,0 +1,234 @@
+/* The page: draws the loop of loop.c with three.js, in the look of the live view (look.json, which build.py writes). */
+import * as THREE from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import look from "./look.json";
+import wasm from "./loop.wasm";
+
+const PERIOD = 0.002, LONGEST_FRAME = 0.05; // [s]; a browser that takes longer for a picture shows slower motion
+const START = Math.PI / 18; // [rad] tilt after a reset
+const ARROW = 0.05, FARTHEST = 5, SHOWN = 10; // [m/N]; [m] of a set point; [s] in the plot
+const SLIDERS = [ // name, label, unit, least, largest, step, default
+  ["cart", "Mass of the cart", " kg", 0.5, 10, 0.1, 2],
+  ["rod", "Mass of the rod", " kg", 0.1, 5, 0.1, 1],
+  ["length", "Length of the rod", " m", 0.4, 4, 0.1, 2.4],
+  ["position", "Gain: position", " × design", 0, 3, 0.05, 1],
+  ["velocity", "Gain: velocity", " × design", 0, 3, 0.05, 1],
+  ["angle", "Gain: tilt", " × design", 0, 3, 0.05, 1],
+  ["rate", "Gain: rate of the tilt", " × design", 0, 3, 0.05, 1],
+  ["delay", "Delay of the force", " ms", 0, 100, 2, 0],
+];
+const UP = new THREE.Vector3(0, 0, 1), [WIDTH, DEPTH, HEIGHT] = look.CART;
+const $ = (id) => document.getElementById(id), vector = (v) => new THREE.Vector3(...v);
+
+function makeScene() {
+  const scene = new THREE.Scene(), sun = new THREE.DirectionalLight(0xffffff, 2.2), cart = new THREE.Group(), z = -HEIGHT - 0.002;
+  const add = (geometry, color, to = scene) => {
+    const mesh = new THREE.Mesh(geometry, new THREE.MeshStandardMaterial({ color: `rgb(${color})`, roughness: 0.6 }));
+    mesh.castShadow = true;
+    to.add(mesh);
+    return mesh;
+  };
+  const ball = (radius, color) => add(new THREE.IcosahedronGeometry(radius, 4), color);
+  const stick = (radius, color, end = radius) =>
+    add(new THREE.CylinderGeometry(end, radius, 1, 24).rotateX(Math.PI / 2).translate(0, 0, 0.5), color);
+  const parts = {
+    scene, cart, sun, body: add(new THREE.BoxGeometry(WIDTH, DEPTH, HEIGHT), look.STEEL), joint: ball(0.05, look.GREY),
+    rod: stick(look._THINNEST, look.ORANGE), tip: ball(1.6 * look._THINNEST, look.ORANGE), center: ball(0.045, look.GREY),
+    shaft: stick(0.016, look.BLUE), head: stick(0.04, look.BLUE, 0), spring: stick(0.008, look.RED),
+    goal: stick(0.09, look.GREEN), reach: stick(0.12, look.RED), grid: new THREE.GridHelper(80, 80),
+    trail: new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: `rgb(${look.ORANGE})` })),
+    shade: new THREE.Mesh(new THREE.PlaneGeometry(80, 80), new THREE.ShadowMaterial({ opacity: 0.25 })),
+  };
+  parts.reach.visible = false; // thick enough for a finger, and only for it
+  parts.goal.scale.z = 0.004;
+  parts.grid.rotation.x = Math.PI / 2;
+  parts.grid.position.z = parts.shade.position.z = z;
+  parts.shade.receiveShadow = sun.castShadow = true;
+  parts.trail.frustumCulled = false;
+  Object.assign(sun.shadow.camera, { left: -3, right: 3, top: 3, bottom: -3 });
+  scene.add(parts.grid, parts.trail, parts.shade, sun, sun.target, new THREE.HemisphereLight(0xffffff, 0x9aa4b0, 1.7));
+  return parts;
+}
+
+function stretch(stick, from, to) {
+  const way = to.clone().sub(from), length = way.length();
+  stick.position.copy(from);
+  stick.scale.z = Math.max(length, 1e-6);
+  stick.quaternion.setFromUnitVectors(UP, length > 0 ? way.divideScalar(length) : UP);
+}
+
+async function main() {
+  const { exports: loop } = (await WebAssembly.instantiate(wasm)).instance;
+  const state = () => new Float64Array(loop.memory.buffer, loop.loop_state(), 17);
+  const canvas = $("scene"), renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
+  const camera = new THREE.PerspectiveCamera(THREE.MathUtils.radToDeg(look.FOV), 1, 0.05, 100);
+  const parts = makeScene(), ray = new THREE.Raycaster(), values = {};
+  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  let playing = true, last = 0, behind = 0, tips = [], tilts = [], grab = null, pressed = null, goal = [0, 0];
+  camera.up.copy(UP);
+  renderer.shadowMap.enabled = true;
+
+  const point = (at) => { // on the rod, `at` [m] from the joint
+    const s = state();
+    return new THREE.Vector3(s[0] + at * s[4], s[1] + at * s[5], at * s[6]);
+  };
+  const aim = (event) => { // the ray below the pointer
+    const box = canvas.getBoundingClientRect(), x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
+    ray.setFromCamera(new THREE.Vector2(2 * x - 1, 1 - 2 * y), camera);
+  };
+  const apply = () => {
+    for (const [name, , unit] of SLIDERS) {
+      values[name] = Number($(name).value);
+      $(name).nextSibling.textContent = values[name] + unit;
+    }
+    const on = $("law").checked ? 1 : 0, v = values;
+    loop.loop_plant(v.cart, v.rod, v.length);
+    loop.loop_gains(on * v.position, on * v.velocity, on * v.angle, on * v.rate);
+    loop.loop_delay(Math.round(v.delay / 1e3 / PERIOD));
+  };
+  const sendTo = (x, y) => loop.loop_set_point(...(goal = [x, y]));
+  const play = (is) => ($("pause").textContent = (playing = is) ? "Pause" : "Play");
+  const reset = () => {
+    loop.loop_reset(START);
+    [tips, tilts, goal, grab] = [[], [], [0, 0], null];
+    controls.target.copy(vector(look.CAMERA[1]));
+    camera.position.copy(vector(look.CAMERA[0])).sub(controls.target);
+    camera.position.multiplyScalar(Math.max(1, 0.8 / camera.aspect)).add(controls.target);
+  };
+
+  const press = (event) => {
+    aim(event);
+    const hit = ray.intersectObjects([parts.reach, parts.body])[0];
+    pressed = [event.clientX, event.clientY];
+    if (!hit || grab) return;
+    const s = state(), isCart = hit.object === parts.body;
+    const along = (hit.point.x - s[0]) * s[4] + (hit.point.y - s[1]) * s[5] + hit.point.z * s[6];
+    const at = isCart ? 0 : Math.min(Math.max(along, 0.01), values.length), normal = isCart ? UP : camera.getWorldDirection(new THREE.Vector3());
+    grab = { at, hold: hit.point.clone().sub(point(at)), plane: new THREE.Plane().setFromNormalAndCoplanarPoint(normal, hit.point) };
+    controls.enabled = false;
+    canvas.setPointerCapture(event.pointerId);
+    drag(event);
+  };
+  const drag = (event) => {
+    if (!grab) return;
+    aim(event);
+    const pointer = ray.ray.intersectPlane(grab.plane, new THREE.Vector3());
+    if (pointer) loop.loop_pull(grab.at, ...(grab.pointer = pointer.sub(grab.hold)));
+  };
+  const release = (event) => {
+    const isClick = !grab && pressed && Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) < 5;
+    aim(event);
+    const place = ray.ray.intersectPlane(new THREE.Plane(UP, HEIGHT), new THREE.Vector3());
+    if (isClick && event.type === "pointerup" && place && Math.max(Math.abs(place.x), Math.abs(place.y)) < FARTHEST) sendTo(place.x, place.y);
+    loop.loop_release();
+    grab = pressed = null;
+    controls.enabled = true;
+  };
+  canvas.addEventListener("pointerdown", press); // before those of the controls, which a grab turns off
+  const controls = new OrbitControls(camera, canvas);
+  canvas.addEventListener("pointermove", drag);
+  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, release);
+
+  const draw = () => {
+    const s = state(), joint = point(0), tip = point(values.length), force = vector([s[14], s[15], 0]).multiplyScalar(ARROW);
+    parts.joint.position.copy(joint);
+    parts.body.position.copy(joint).z = -HEIGHT / 2;
+    parts.center.position.copy(point(values.length / 2));
+    parts.tip.position.copy(tip);
+    for (const stick of [parts.rod, parts.reach]) stretch(stick, joint, tip);
+    parts.goal.position.set(...goal, -HEIGHT);
+    const end = joint.clone().add(force), long = force.length() > 0.02;
+    stretch(parts.shaft, joint, end);
+    stretch(parts.head, end, end.clone().addScaledVector(force, 0.09 / Math.max(force.length(), 1e-6)));
+    parts.shaft.visible = parts.head.visible = long;
+    parts.spring.visible = Boolean(grab?.pointer);
+    $("pull").textContent = "";
+    if (grab?.pointer) {
+      const to = grab.pointer.clone().add(grab.hold);
+      stretch(parts.spring, point(grab.at).add(grab.hold), to);
+      const { x, y } = to.project(camera);
+      $("pull").style.transform = `translate(${((x + 1) / 2) * canvas.clientWidth}px, ${((1 - y) / 2) * canvas.clientHeight}px)`;
+      $("pull").textContent = `${Math.hypot(s[10], s[11], s[12]).toFixed(1)} N`;
+    }
+    const tilt = THREE.MathUtils.radToDeg(Math.atan2(Math.hypot(s[4], s[5]), s[6])), t = s[16];
+    if (t > (tilts.at(-1)?.[0] ?? -1)) {
+      tips = [...tips, tip].slice(-180);
+      tilts = [...tilts.filter(([then]) => then > t - SHOWN), [t, tilt]];
+      parts.trail.geometry.dispose();
+      parts.trail.geometry = new THREE.BufferGeometry().setFromPoints(tips);
+    }
+    $("values").textContent = `t = ${t.toFixed(2)} s, tilt ${tilt.toFixed(1)}°, cart (${s[0].toFixed(2)}, ${s[1].toFixed(2)}) m, force ${Math.hypot(s[14], s[15]).toFixed(1)} N`;
+    $("trouble").textContent = tilt > 90 ? "The rod has fallen. Reset lifts it." : "";
+    plot(tilts, t);
+    const far = joint.clone().sub(controls.target).setZ(0), ahead = far.clone().clampLength(0, 1.5); // the camera follows
+    camera.position.add(far.sub(ahead));
+    controls.target.add(far);
+    controls.update();
+    parts.grid.position.setX(Math.round(joint.x)).setY(Math.round(joint.y));
+    parts.shade.position.setX(joint.x).setY(joint.y);
+    parts.sun.target.position.copy(joint);
+    parts.sun.position.copy(joint).add(vector([2, -1.5, 6]));
+    renderer.render(parts.scene, camera);
+  };
+  const frame = (now) => {
+    requestAnimationFrame(frame);
+    behind += playing ? Math.min((now - last) / 1e3, LONGEST_FRAME) : 0;
+    last = now;
+    const periods = Math.floor(behind / PERIOD);
+    loop.loop_step(periods);
+    behind -= periods * PERIOD;
+    draw();
+  };
+  const color = () => {
+    const style = getComputedStyle(document.documentElement), ground = style.getPropertyValue("--ground").trim();
+    parts.scene.background = new THREE.Color(ground);
+    parts.scene.fog = new THREE.Fog(ground, 7, 25);
+    parts.grid.material.vertexColors = false;
+    parts.grid.material.color.set(style.getPropertyValue("--grid").trim());
+    parts.grid.material.needsUpdate = true;
+  };
+  const fit = () => {
+    const { clientWidth, clientHeight } = canvas.parentElement;
+    renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    renderer.setSize(clientWidth, clientHeight);
+    camera.aspect = clientWidth / Math.max(clientHeight, 1);
+    camera.updateProjectionMatrix();
+  };
+
+  for (const [name, label, , low, high, step, value] of SLIDERS)
+    $("sliders").insertAdjacentHTML("beforeend",
+      `<label>${label}<span></span><input id="${name}" type="range" min="${low}" max="${high}" step="${step}" value="${value}"></label>`);
+  $("more").open = innerWidth > innerHeight;
+  $("sliders").oninput = $("law").onchange = apply;
+  $("pause").onclick = () => play(!playing);
+  $("reset").onclick = reset;
+  $("defaults").onclick = () => (SLIDERS.forEach(([name, , , , , , value]) => ($(name).value = value)), apply());
+  scheme.onchange = color;
+  new ResizeObserver(fit).observe(canvas.parentElement);
+  apply();
+  color();
+  fit();
+  reset();
+  window.pendulum = { ...loop, play, sendTo, step: (periods) => (loop.loop_step(periods), Array.from(state())) };
+  requestAnimationFrame(frame);
+}
+
+function plot(tilts, t) {
+  const canvas = $("plot"), { clientWidth, clientHeight } = canvas, ratio = devicePixelRatio, pen = canvas.getContext("2d");
+  const top = Math.max(5, ...tilts.map(([, tilt]) => tilt)) * 1.1;
+  Object.assign(canvas, { width: clientWidth * ratio, height: clientHeight * ratio });
+  pen.scale(ratio, ratio);
+  pen.strokeStyle = `rgb(${look.ORANGE})`;
+  pen.lineWidth = 1.5;
+  pen.beginPath();
+  for (const [then, tilt] of tilts) pen.lineTo((1 - (t - then) / SHOWN) * clientWidth, (1 - tilt / top) * clientHeight);
+  pen.stroke();
+  pen.fillStyle = getComputedStyle(canvas).color;
+  pen.fillText(`tilt, up to ${top.toFixed(0)}°, in ${SHOWN} s`, 6, 14);
+}
+
+main().catch((error) => {
+  $("values").textContent = "";
+  $("trouble").textContent = `This browser cannot show the pendulum: ${error.message}`;
+  throw error;
+});
