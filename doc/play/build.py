@@ -40,11 +40,15 @@ def build(out: Path, home: str = "") -> None:
     _require(("npm", "--version"))
     _require((*COMPILE, "-x", "c", "-", "-o", str(WORK / "empty.wasm"), "-lm"), EMPTY)
     shutil.copy(HERE / "package.json", WORK)
-    _require(("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"))
+    _require(
+        ("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
+    )
     _run((*COMPILE, str(HERE / "loop.c"), "-o", str(WORK / "loop.wasm"), "-lm"))
     shutil.copy(HERE / "play.js", WORK)
     (WORK / "look.json").write_text(json.dumps(look()), encoding="utf-8")
-    _run(("node_modules/.bin/esbuild", "play.js", *BUNDLE, f"--outfile={out.resolve() / 'play.js'}"))
+    _run(
+        ("node_modules/.bin/esbuild", "play.js", *BUNDLE, f"--outfile={out.resolve() / 'play.js'}")
+    )
     page = (HERE / "index.html").read_text(encoding="utf-8")
     link = f' <a href="{home}">The documentation</a>' if home else ""
     (out / "index.html").write_text(page.replace("<!--home-->", link), encoding="utf-8")

@@ -1,12 +1,16 @@
 /* The page: draws the loop of loop.c with three.js, in the look of the live view (look.json, which build.py writes). */
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { LineMaterial } from "three/addons/lines/LineMaterial.js";
+import { LineSegments2 } from "three/addons/lines/LineSegments2.js";
+import { LineSegmentsGeometry } from "three/addons/lines/LineSegmentsGeometry.js";
 import look from "./look.json";
 import wasm from "./loop.wasm";
 
 const PERIOD = 0.002, LONGEST_FRAME = 0.05; // [s]; a browser that takes longer for a picture shows slower motion
 const START = Math.PI / 18; // [rad] tilt after a reset
-const ARROW = 0.05, FARTHEST = 5, SHOWN = 10; // [m/N]; [m] of a set point; [s] in the plot
+const ARROW = 0.05, FARTHEST = 5, GRID = 25; // [m/N]; [m] of a set point; [m] that the grid reaches
+const PLOTTED = 10, TRAIL = 3; // [s]
 const SLIDERS = [ // name, label, unit, least, largest, step, default
   ["cart", "Mass of the cart", " kg", 0.5, 10, 0.1, 2],
   ["rod", "Mass of the rod", " kg", 0.1, 5, 0.1, 1],
@@ -17,36 +21,42 @@ const SLIDERS = [ // name, label, unit, least, largest, step, default
   ["rate", "Gain: rate of the tilt", " × design", 0, 3, 0.05, 1],
   ["delay", "Delay of the force", " ms", 0, 100, 2, 0],
 ];
+const HINT = "Drag the rod or the cart to pull it. Tap the plane to send the cart there.";
 const UP = new THREE.Vector3(0, 0, 1), [WIDTH, DEPTH, HEIGHT] = look.CART;
 const $ = (id) => document.getElementById(id), vector = (v) => new THREE.Vector3(...v);
 
 function makeScene() {
-  const scene = new THREE.Scene(), sun = new THREE.DirectionalLight(0xffffff, 2.2), cart = new THREE.Group(), z = -HEIGHT - 0.002;
-  const add = (geometry, color, to = scene) => {
+  const scene = new THREE.Scene(), sun = new THREE.DirectionalLight(0xffffff, 2), sky = new THREE.HemisphereLight(0xffffff, 0x9aa4b0, 2.4), squares = [];
+  const add = (geometry, color) => {
     const mesh = new THREE.Mesh(geometry, new THREE.MeshStandardMaterial({ color: `rgb(${color})`, roughness: 0.6 }));
     mesh.castShadow = true;
-    to.add(mesh);
+    scene.add(mesh);
     return mesh;
   };
   const ball = (radius, color) => add(new THREE.IcosahedronGeometry(radius, 4), color);
   const stick = (radius, color, end = radius) =>
     add(new THREE.CylinderGeometry(end, radius, 1, 24).rotateX(Math.PI / 2).translate(0, 0, 0.5), color);
+  const line = (color, linewidth) =>
+    new LineSegments2(new LineSegmentsGeometry(), new LineMaterial({ color, linewidth, fog: true }));
   const parts = {
-    scene, cart, sun, body: add(new THREE.BoxGeometry(WIDTH, DEPTH, HEIGHT), look.STEEL), joint: ball(0.05, look.GREY),
+    scene, sun, body: add(new THREE.BoxGeometry(WIDTH, DEPTH, HEIGHT), look.STEEL), joint: ball(0.05, look.GREY),
     rod: stick(look._THINNEST, look.ORANGE), tip: ball(1.6 * look._THINNEST, look.ORANGE), center: ball(0.045, look.GREY),
     shaft: stick(0.016, look.BLUE), head: stick(0.04, look.BLUE, 0), spring: stick(0.008, look.RED),
-    goal: stick(0.09, look.GREEN), reach: stick(0.12, look.RED), grid: new THREE.GridHelper(80, 80),
-    trail: new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: `rgb(${look.ORANGE})` })),
+    goal: stick(0.09, look.GREEN), reach: stick(0.12, look.RED),
+    grid: line("grey", 1), trail: line(`rgb(${look.ORANGE})`, 2),
     shade: new THREE.Mesh(new THREE.PlaneGeometry(80, 80), new THREE.ShadowMaterial({ opacity: 0.25 })),
   };
   parts.reach.visible = false; // thick enough for a finger, and only for it
   parts.goal.scale.z = 0.004;
-  parts.grid.rotation.x = Math.PI / 2;
-  parts.grid.position.z = parts.shade.position.z = z;
+  for (let i = -GRID; i <= GRID; i++)
+    for (let j = -GRID; j < GRID; j++) squares.push(i, j, 0, i, j + 1, 0, j, i, 0, j + 1, i, 0);
+  parts.grid.geometry.setPositions(squares);
+  parts.grid.position.z = parts.shade.position.z = -HEIGHT - 0.002;
   parts.shade.receiveShadow = sun.castShadow = true;
   parts.trail.frustumCulled = false;
   Object.assign(sun.shadow.camera, { left: -3, right: 3, top: 3, bottom: -3 });
-  scene.add(parts.grid, parts.trail, parts.shade, sun, sun.target, new THREE.HemisphereLight(0xffffff, 0x9aa4b0, 1.7));
+  sky.position.copy(UP);
+  scene.add(parts.grid, parts.trail, parts.shade, sun, sun.target, sky);
   return parts;
 }
 
@@ -64,7 +74,7 @@ async function main() {
   const camera = new THREE.PerspectiveCamera(THREE.MathUtils.radToDeg(look.FOV), 1, 0.05, 100);
   const parts = makeScene(), ray = new THREE.Raycaster(), values = {};
   const scheme = matchMedia("(prefers-color-scheme: dark)");
-  let playing = true, last = 0, behind = 0, tips = [], tilts = [], grab = null, pressed = null, goal = [0, 0];
+  let playing = true, last = 0, behind = 0, path = [], grab = null, pressed = null, goal = [0, 0];
   camera.up.copy(UP);
   renderer.shadowMap.enabled = true;
 
@@ -79,7 +89,7 @@ async function main() {
   const apply = () => {
     for (const [name, , unit] of SLIDERS) {
       values[name] = Number($(name).value);
-      $(name).nextSibling.textContent = values[name] + unit;
+      $(name).previousSibling.textContent = values[name] + unit;
     }
     const on = $("law").checked ? 1 : 0, v = values;
     loop.loop_plant(v.cart, v.rod, v.length);
@@ -90,7 +100,7 @@ async function main() {
   const play = (is) => ($("pause").textContent = (playing = is) ? "Pause" : "Play");
   const reset = () => {
     loop.loop_reset(START);
-    [tips, tilts, goal, grab] = [[], [], [0, 0], null];
+    [path, goal, grab] = [[], [0, 0], null];
     controls.target.copy(vector(look.CAMERA[1]));
     camera.position.copy(vector(look.CAMERA[0])).sub(controls.target);
     camera.position.multiplyScalar(Math.max(1, 0.8 / camera.aspect)).add(controls.target);
@@ -151,15 +161,17 @@ async function main() {
       $("pull").textContent = `${Math.hypot(s[10], s[11], s[12]).toFixed(1)} N`;
     }
     const tilt = THREE.MathUtils.radToDeg(Math.atan2(Math.hypot(s[4], s[5]), s[6])), t = s[16];
-    if (t > (tilts.at(-1)?.[0] ?? -1)) {
-      tips = [...tips, tip].slice(-180);
-      tilts = [...tilts.filter(([then]) => then > t - SHOWN), [t, tilt]];
+    if (t > (path.at(-1)?.t ?? -1)) {
+      path = [...path.filter((then) => then.t > t - PLOTTED), { t, tilt, tip }];
+      const trail = path.filter((then) => then.t > t - TRAIL).map((then) => then.tip.toArray());
       parts.trail.geometry.dispose();
-      parts.trail.geometry = new THREE.BufferGeometry().setFromPoints(tips);
+      parts.trail.geometry = new LineSegmentsGeometry();
+      parts.trail.geometry.setPositions(trail.slice(1).flatMap((end, i) => [...trail[i], ...end]));
+      plot(path, t);
     }
-    $("values").textContent = `t = ${t.toFixed(2)} s, tilt ${tilt.toFixed(1)}°, cart (${s[0].toFixed(2)}, ${s[1].toFixed(2)}) m, force ${Math.hypot(s[14], s[15]).toFixed(1)} N`;
-    $("trouble").textContent = tilt > 90 ? "The rod has fallen. Reset lifts it." : "";
-    plot(tilts, t);
+    $("values").textContent = `t = ${t.toFixed(2)} s, tilt ${tilt.toFixed(1)}°, cart (${s[0].toFixed(2)}, ${s[1].toFixed(2)}) m, `
+      + `force ${Math.hypot(s[14], s[15]).toFixed(1)} N`;
+    $("hint").textContent = tilt > 90 ? "The rod has fallen. Reset lifts it." : HINT;
     const far = joint.clone().sub(controls.target).setZ(0), ahead = far.clone().clampLength(0, 1.5); // the camera follows
     camera.position.add(far.sub(ahead));
     controls.target.add(far);
@@ -183,9 +195,7 @@ async function main() {
     const style = getComputedStyle(document.documentElement), ground = style.getPropertyValue("--ground").trim();
     parts.scene.background = new THREE.Color(ground);
     parts.scene.fog = new THREE.Fog(ground, 7, 25);
-    parts.grid.material.vertexColors = false;
     parts.grid.material.color.set(style.getPropertyValue("--grid").trim());
-    parts.grid.material.needsUpdate = true;
   };
   const fit = () => {
     const { clientWidth, clientHeight } = canvas.parentElement;
@@ -213,22 +223,21 @@ async function main() {
   requestAnimationFrame(frame);
 }
 
-function plot(tilts, t) {
+function plot(path, t) {
   const canvas = $("plot"), { clientWidth, clientHeight } = canvas, ratio = devicePixelRatio, pen = canvas.getContext("2d");
-  const top = Math.max(5, ...tilts.map(([, tilt]) => tilt)) * 1.1;
+  const top = 1.1 * Math.max(5, ...path.map(({ tilt }) => tilt));
   Object.assign(canvas, { width: clientWidth * ratio, height: clientHeight * ratio });
   pen.scale(ratio, ratio);
   pen.strokeStyle = `rgb(${look.ORANGE})`;
   pen.lineWidth = 1.5;
-  pen.beginPath();
-  for (const [then, tilt] of tilts) pen.lineTo((1 - (t - then) / SHOWN) * clientWidth, (1 - tilt / top) * clientHeight);
+  for (const { t: then, tilt } of path) pen.lineTo((1 - (t - then) / PLOTTED) * clientWidth, (1 - tilt / top) * clientHeight);
   pen.stroke();
   pen.fillStyle = getComputedStyle(canvas).color;
-  pen.fillText(`tilt, up to ${top.toFixed(0)}°, in ${SHOWN} s`, 6, 14);
+  pen.fillText(`tilt, up to ${top.toFixed(0)}°, in ${PLOTTED} s`, 6, 14);
 }
 
 main().catch((error) => {
   $("values").textContent = "";
-  $("trouble").textContent = `This browser cannot show the pendulum: ${error.message}`;
+  $("hint").textContent = `This browser cannot show the pendulum: ${error.message}`;
   throw error;
 });
