@@ -41,6 +41,7 @@ LONG = (
 # files and folders whose tests wait for another program: its timing is not ours, so one that
 # fails is tried again
 OF_OTHERS = {
+    "doc/test_play.py": "Chromium",
     "launch": "ros2 launch, which kills what does not end within its own time",
     "ros/test_viewer_page.py": "Chromium",
     "view/test_page.py": "Chromium",

@@ -10,6 +10,7 @@ import wasm from "./loop.wasm";
 const PERIOD = 0.002, LONGEST_FRAME = 0.05; // [s]; a browser that takes longer for a picture shows slower motion
 const START = Math.PI / 18; // [rad] tilt after a reset
 const ARROW = 0.05, FARTHEST = 5, GRID = 25; // [m/N]; [m] of a set point; [m] that the grid reaches
+const FOV = 0.85; // [rad] of the camera, as in the live view
 const PLOTTED = 10, TRAIL = 3; // [s]
 const SLIDERS = [ // name, label, unit, least, largest, step, default
   ["cart", "Mass of the cart", " kg", 0.5, 10, 0.1, 2],
@@ -71,7 +72,7 @@ async function main() {
   const { exports: loop } = (await WebAssembly.instantiate(wasm)).instance;
   const state = () => new Float64Array(loop.memory.buffer, loop.loop_state(), 17);
   const canvas = $("scene"), renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
-  const camera = new THREE.PerspectiveCamera(THREE.MathUtils.radToDeg(look.FOV), 1, 0.05, 100);
+  const camera = new THREE.PerspectiveCamera(THREE.MathUtils.radToDeg(FOV), 1, 0.05, 100);
   const parts = makeScene(), ray = new THREE.Raycaster(), values = {};
   const scheme = matchMedia("(prefers-color-scheme: dark)");
   let playing = true, last = 0, behind = 0, path = [], grab = null, pressed = null, goal = [0, 0];

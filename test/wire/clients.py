@@ -160,7 +160,11 @@ class PlantState(ctypes.Structure):
     """plant_state of plant.h."""
 
     _fields_ = [
-        (name, ctypes.c_double * n) for name, n in (("x", 2), ("v", 2), ("k", 3), ("dk", 3))
+        *(
+            (name, ctypes.c_double * n)
+            for name, n in (("x", 2), ("v", 2), ("k", 3), ("dk", 3), ("push", 3))
+        ),
+        ("at", ctypes.c_double),
     ]
 
 

@@ -19,10 +19,12 @@ from rbdyn_ros.cli.gains import design_law  # noqa: E402
 from rbdyn_ros.control.laws import policy  # noqa: E402
 from rbdyn_ros.identification import excitation, plant_fit  # noqa: E402
 from rbdyn_ros.identification.records import MotionRecord  # noqa: E402
+from rbdyn_ros.integrators.select import select  # noqa: E402
+from rbdyn_ros.integrators.step import step  # noqa: E402
 from rbdyn_ros.parameters import plant_params  # noqa: E402
 from rbdyn_ros.parameters.yaml_file import offline_values  # noqa: E402
 from rbdyn_ros.pendulum import reduced_pendulum, spherical_pendulum  # noqa: E402
-from rbdyn_ros.types import State  # noqa: E402
+from rbdyn_ros.types import Input, State  # noqa: E402
 from rbdyn_ros.wire.frame import (  # noqa: E402
     FORCE,
     HEARTBEAT,
@@ -240,6 +242,29 @@ def test_the_plant_in_c_is_the_reduced_pendulum(c):
         k3 = rate(y + h / 2 * k2)
         y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + rate(y + h * k3))
     assert np.concatenate([plant.x, plant.v, plant.k, plant.dk]) == pytest.approx(y, abs=1e-9)
+
+
+@pytest.mark.parametrize("at", [0.0, 0.7, 2.4])
+def test_a_push_in_c_is_the_disturbance_of_the_package(c, at):
+    """On the cart, below and beyond the center of mass, for half a second that begins at a tilt
+    and a rate; against the coupled equations with a quaternion, which the C plant does without.
+    """
+    system = spherical_pendulum.build(plant_params(offline_values(FILES[:1])))
+    push, u, h = (1.5, -2.0, 3.0), (3.0, -2.0), 1e-3
+    plant, state = PlantState(), spherical_pendulum.upright(0.3)
+    c.plant_lean(ctypes.byref(plant), 0.3)
+    state.v[2] = 0.5  # about the rod's own x, which is normal to the plane it leans in
+    plant.dk[:] = (0.0, -0.5, 0.0)
+    plant.push[:], plant.at = push, at
+    acting = Input(np.array(u), np.zeros((0, 4)), np.array([*push, 0.0, 0.0, 0.0, 0.0, 0.0, at]))
+    method, force = select("rk4"), (ctypes.c_float * 2)(*u)
+    for _ in range(500):
+        c.plant_step(ctypes.byref(plant), force, h)
+        state = step(method, system, state, acting, h).state
+    k = spherical_pendulum.point(state.q, (0.0, 0.0, 1.0)) - [*state.q[:2], 0.0]
+    assert list(plant.k) == pytest.approx(k, abs=1e-9)
+    assert list(plant.x) == pytest.approx(state.q[:2], abs=1e-9)
+    assert list(plant.v) == pytest.approx(state.v[:2], abs=1e-9)
 
 
 def test_a_plant_in_c_with_other_numbers_is_identified(tmp_path, law):
