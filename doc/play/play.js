@@ -8,9 +8,8 @@ import look from "./look.json";
 import wasm from "./loop.wasm";
 
 const PERIOD = 0.002, LONGEST_FRAME = 0.05; // [s]; a browser that takes longer for a picture shows slower motion
-const START = Math.PI / 18; // [rad] tilt after a reset
+const START = 10, FOV = 0.85; // [deg] tilt after a reset; [rad] of the camera, as in the live view
 const ARROW = 0.05, FARTHEST = 5, GRID = 25; // [m/N]; [m] of a set point; [m] that the grid reaches
-const FOV = 0.85; // [rad] of the camera, as in the live view
 const PLOTTED = 10, TRAIL = 3; // [s]
 const SLIDERS = [ // name, label, unit, least, largest, step, default
   ["cart", "Mass of the cart", " kg", 0.5, 10, 0.1, 2],
@@ -23,11 +22,12 @@ const SLIDERS = [ // name, label, unit, least, largest, step, default
   ["delay", "Delay of the force", " ms", 0, 100, 2, 0],
 ];
 const HINT = "Drag the rod or the cart to pull it. Tap the plane to send the cart there.";
-const UP = new THREE.Vector3(0, 0, 1), [WIDTH, DEPTH, HEIGHT] = look.CART;
+const UP = new THREE.Vector3(0, 0, 1), HEIGHT = look.CART[2], { degToRad, radToDeg } = THREE.MathUtils;
 const $ = (id) => document.getElementById(id), vector = (v) => new THREE.Vector3(...v);
 
 function makeScene() {
-  const scene = new THREE.Scene(), sun = new THREE.DirectionalLight(0xffffff, 2), sky = new THREE.HemisphereLight(0xffffff, 0x9aa4b0, 2.4), squares = [];
+  const scene = new THREE.Scene(), squares = [];
+  const sun = new THREE.DirectionalLight(0xffffff, 2), sky = new THREE.HemisphereLight(0xffffff, 0x9aa4b0, 2.4);
   const add = (geometry, color) => {
     const mesh = new THREE.Mesh(geometry, new THREE.MeshStandardMaterial({ color: `rgb(${color})`, roughness: 0.6 }));
     mesh.castShadow = true;
@@ -40,11 +40,10 @@ function makeScene() {
   const line = (color, linewidth) =>
     new LineSegments2(new LineSegmentsGeometry(), new LineMaterial({ color, linewidth, fog: true }));
   const parts = {
-    scene, sun, body: add(new THREE.BoxGeometry(WIDTH, DEPTH, HEIGHT), look.STEEL), joint: ball(0.05, look.GREY),
+    scene, sun, body: add(new THREE.BoxGeometry(...look.CART), look.STEEL), joint: ball(0.05, look.GREY),
     rod: stick(look._THINNEST, look.ORANGE), tip: ball(1.6 * look._THINNEST, look.ORANGE), center: ball(0.045, look.GREY),
     shaft: stick(0.016, look.BLUE), head: stick(0.04, look.BLUE, 0), spring: stick(0.008, look.RED),
-    goal: stick(0.09, look.GREEN), reach: stick(0.12, look.RED),
-    grid: line("grey", 1), trail: line(`rgb(${look.ORANGE})`, 2),
+    goal: stick(0.09, look.GREEN), reach: stick(0.12, look.RED), grid: line("grey", 1), trail: line(`rgb(${look.ORANGE})`, 2),
     shade: new THREE.Mesh(new THREE.PlaneGeometry(80, 80), new THREE.ShadowMaterial({ opacity: 0.25 })),
   };
   parts.reach.visible = false; // thick enough for a finger, and only for it
@@ -72,9 +71,9 @@ async function main() {
   const { exports: loop } = (await WebAssembly.instantiate(wasm)).instance;
   const state = () => new Float64Array(loop.memory.buffer, loop.loop_state(), 17);
   const canvas = $("scene"), renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
-  const camera = new THREE.PerspectiveCamera(THREE.MathUtils.radToDeg(FOV), 1, 0.05, 100);
+  const camera = new THREE.PerspectiveCamera(radToDeg(FOV), 1, 0.05, 100);
   const parts = makeScene(), ray = new THREE.Raycaster(), values = {};
-  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  const ground = new THREE.Plane(UP, HEIGHT);
   let playing = true, last = 0, behind = 0, path = [], grab = null, pressed = null, goal = [0, 0];
   camera.up.copy(UP);
   renderer.shadowMap.enabled = true;
@@ -83,9 +82,10 @@ async function main() {
     const s = state();
     return new THREE.Vector3(s[0] + at * s[4], s[1] + at * s[5], at * s[6]);
   };
-  const aim = (event) => { // the ray below the pointer
-    const box = canvas.getBoundingClientRect(), x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
-    ray.setFromCamera(new THREE.Vector2(2 * x - 1, 1 - 2 * y), camera);
+  const meet = (event, plane) => { // where the ray below the pointer meets a plane
+    const x = (2 * event.offsetX) / canvas.clientWidth - 1, y = 1 - (2 * event.offsetY) / canvas.clientHeight;
+    ray.setFromCamera(new THREE.Vector2(x, y), camera);
+    return ray.ray.intersectPlane(plane, new THREE.Vector3());
   };
   const apply = () => {
     for (const [name, , unit] of SLIDERS) {
@@ -100,7 +100,7 @@ async function main() {
   const sendTo = (x, y) => loop.loop_set_point(...(goal = [x, y]));
   const play = (is) => ($("pause").textContent = (playing = is) ? "Pause" : "Play");
   const reset = () => {
-    loop.loop_reset(START);
+    loop.loop_reset(degToRad(START));
     [path, goal, grab] = [[], [0, 0], null];
     controls.target.copy(vector(look.CAMERA[1]));
     camera.position.copy(vector(look.CAMERA[0])).sub(controls.target);
@@ -108,37 +108,34 @@ async function main() {
   };
 
   const press = (event) => {
-    aim(event);
+    pressed = [event.offsetX, event.offsetY, meet(event, ground)];
     const hit = ray.intersectObjects([parts.reach, parts.body])[0];
-    pressed = [event.clientX, event.clientY];
     if (!hit || grab) return;
-    const s = state(), isCart = hit.object === parts.body;
-    const along = (hit.point.x - s[0]) * s[4] + (hit.point.y - s[1]) * s[5] + hit.point.z * s[6];
-    const at = isCart ? 0 : Math.min(Math.max(along, 0.01), values.length), normal = isCart ? UP : camera.getWorldDirection(new THREE.Vector3());
-    grab = { at, hold: hit.point.clone().sub(point(at)), plane: new THREE.Plane().setFromNormalAndCoplanarPoint(normal, hit.point) };
+    const isCart = hit.object === parts.body, along = hit.point.clone().sub(point(0)).dot(point(1).sub(point(0)));
+    const at = isCart ? 0 : Math.min(Math.max(along, 0.01), values.length);
+    const plane = new THREE.Plane(), normal = isCart ? UP : camera.getWorldDirection(new THREE.Vector3());
+    grab = { at, hold: hit.point.clone().sub(point(at)), plane: plane.setFromNormalAndCoplanarPoint(normal, hit.point) };
     controls.enabled = false;
     canvas.setPointerCapture(event.pointerId);
     drag(event);
   };
   const drag = (event) => {
-    if (!grab) return;
-    aim(event);
-    const pointer = ray.ray.intersectPlane(grab.plane, new THREE.Vector3());
+    const pointer = grab && meet(event, grab.plane);
     if (pointer) loop.loop_pull(grab.at, ...(grab.pointer = pointer.sub(grab.hold)));
   };
   const release = (event) => {
-    const isClick = !grab && pressed && Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) < 5;
-    aim(event);
-    const place = ray.ray.intersectPlane(new THREE.Plane(UP, HEIGHT), new THREE.Vector3());
-    if (isClick && event.type === "pointerup" && place && Math.max(Math.abs(place.x), Math.abs(place.y)) < FARTHEST) sendTo(place.x, place.y);
+    const isClick = event.type === "pointerup" && event.button === 0 && pressed && !grab;
+    const [x, y, place] = pressed ?? [];
+    if (isClick && place && Math.hypot(event.offsetX - x, event.offsetY - y) < 5 && place.length() < FARTHEST)
+      sendTo(place.x, place.y);
     loop.loop_release();
     grab = pressed = null;
     controls.enabled = true;
   };
   canvas.addEventListener("pointerdown", press); // before those of the controls, which a grab turns off
   const controls = new OrbitControls(camera, canvas);
-  canvas.addEventListener("pointermove", drag);
-  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, release);
+  canvas.onpointermove = drag;
+  canvas.onpointerup = canvas.onpointercancel = release;
 
   const draw = () => {
     const s = state(), joint = point(0), tip = point(values.length), force = vector([s[14], s[15], 0]).multiplyScalar(ARROW);
@@ -148,20 +145,20 @@ async function main() {
     parts.tip.position.copy(tip);
     for (const stick of [parts.rod, parts.reach]) stretch(stick, joint, tip);
     parts.goal.position.set(...goal, -HEIGHT);
-    const end = joint.clone().add(force), long = force.length() > 0.02;
+    const end = joint.clone().add(force);
     stretch(parts.shaft, joint, end);
     stretch(parts.head, end, end.clone().addScaledVector(force, 0.09 / Math.max(force.length(), 1e-6)));
-    parts.shaft.visible = parts.head.visible = long;
+    parts.shaft.visible = parts.head.visible = force.length() > 0.02;
     parts.spring.visible = Boolean(grab?.pointer);
     $("pull").textContent = "";
     if (grab?.pointer) {
       const to = grab.pointer.clone().add(grab.hold);
       stretch(parts.spring, point(grab.at).add(grab.hold), to);
       const { x, y } = to.project(camera);
-      $("pull").style.transform = `translate(${((x + 1) / 2) * canvas.clientWidth}px, ${((1 - y) / 2) * canvas.clientHeight}px)`;
+      $("pull").style.translate = `${((x + 1) / 2) * canvas.clientWidth}px ${((1 - y) / 2) * canvas.clientHeight}px`;
       $("pull").textContent = `${Math.hypot(s[10], s[11], s[12]).toFixed(1)} N`;
     }
-    const tilt = THREE.MathUtils.radToDeg(Math.atan2(Math.hypot(s[4], s[5]), s[6])), t = s[16];
+    const tilt = radToDeg(Math.atan2(Math.hypot(s[4], s[5]), s[6])), t = s[16];
     if (t > (path.at(-1)?.t ?? -1)) {
       path = [...path.filter((then) => then.t > t - PLOTTED), { t, tilt, tip }];
       const trail = path.filter((then) => then.t > t - TRAIL).map((then) => then.tip.toArray());
@@ -170,8 +167,8 @@ async function main() {
       parts.trail.geometry.setPositions(trail.slice(1).flatMap((end, i) => [...trail[i], ...end]));
       plot(path, t);
     }
-    $("values").textContent = `t = ${t.toFixed(2)} s, tilt ${tilt.toFixed(1)}°, cart (${s[0].toFixed(2)}, ${s[1].toFixed(2)}) m, `
-      + `force ${Math.hypot(s[14], s[15]).toFixed(1)} N`;
+    $("values").textContent = `t = ${t.toFixed(2)} s, tilt ${tilt.toFixed(1)}°, cart (${s[0].toFixed(2)}, ${s[1].toFixed(2)}) m, ` +
+      `force ${Math.hypot(s[14], s[15]).toFixed(1)} N`;
     $("hint").textContent = tilt > 90 ? "The rod has fallen. Reset lifts it." : HINT;
     const far = joint.clone().sub(controls.target).setZ(0), ahead = far.clone().clampLength(0, 1.5); // the camera follows
     camera.position.add(far.sub(ahead));
@@ -187,16 +184,14 @@ async function main() {
     requestAnimationFrame(frame);
     behind += playing ? Math.min((now - last) / 1e3, LONGEST_FRAME) : 0;
     last = now;
-    const periods = Math.floor(behind / PERIOD);
-    loop.loop_step(periods);
-    behind -= periods * PERIOD;
+    for (; behind >= PERIOD; behind -= PERIOD) loop.loop_step(1);
     draw();
   };
   const color = () => {
-    const style = getComputedStyle(document.documentElement), ground = style.getPropertyValue("--ground").trim();
-    parts.scene.background = new THREE.Color(ground);
-    parts.scene.fog = new THREE.Fog(ground, 7, 25);
-    parts.grid.material.color.set(style.getPropertyValue("--grid").trim());
+    const style = getComputedStyle(document.documentElement), value = (name) => style.getPropertyValue(name).trim();
+    parts.scene.background = new THREE.Color(value("--ground"));
+    parts.scene.fog = new THREE.Fog(value("--ground"), 7, 25);
+    parts.grid.material.color.set(value("--grid"));
   };
   const fit = () => {
     const { clientWidth, clientHeight } = canvas.parentElement;
@@ -214,7 +209,7 @@ async function main() {
   $("pause").onclick = () => play(!playing);
   $("reset").onclick = reset;
   $("defaults").onclick = () => (SLIDERS.forEach(([name, , , , , , value]) => ($(name).value = value)), apply());
-  scheme.onchange = color;
+  matchMedia("(prefers-color-scheme: dark)").onchange = color;
   new ResizeObserver(fit).observe(canvas.parentElement);
   apply();
   color();

@@ -175,6 +175,19 @@ def test_a_hand_pulls_the_rod(page, tab):
     tab.wait_for_function("pull.textContent == ''")
 
 
+def test_a_click_sends_the_cart_and_a_drag_turns_the_camera(page, tab):
+    """In front of the cart, to the left; the camera is at positive x and negative y."""
+    tab.mouse.move(60, 330)
+    tab.mouse.down()
+    tab.mouse.move(90, 300, steps=3)
+    tab.mouse.up()
+    assert page.step(2500)[:2] == pytest.approx((0.0, 0.0), abs=1e-3)
+    page.restart()
+    tab.mouse.click(60, 400)
+    x, y = page.step(2500)[:2]
+    assert y < -0.3 and math.hypot(x, y) < 5.0
+
+
 def test_a_rod_that_no_law_holds_falls_and_is_lifted_again(page, tab):
     """By the check box; then by a delay, which the slider sets, beyond the loop's margin."""
     for hinder in (
