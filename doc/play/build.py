@@ -90,13 +90,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where to")
-    out = parser.parse_args().out
+    parser.add_argument("--home", default="", metavar="LINK", help="where its link leads (none)")
+    arguments = parser.parse_args()
     try:
-        build(out)
+        build(arguments.out, arguments.home)
     except Unavailable as missing:
         print(missing, file=sys.stderr)
         return 1
-    print(out / "index.html")
+    print(arguments.out / "index.html")
     return 0
 
 

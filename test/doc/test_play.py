@@ -22,6 +22,7 @@ FOLDER = Path(__file__).parents[2] / "doc" / "play"
 SPEC = importlib.util.spec_from_file_location("build_play", FOLDER / "build.py")
 build_play = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(build_play)
+HOME = "../index.html"
 TILT = math.radians(10.0)
 POINTER = 1.7, 1.0, 2.0, 0.3  # m along the rod; m
 
@@ -79,7 +80,7 @@ def folder(tmp_path_factory):
     """The built page."""
     out = tmp_path_factory.mktemp("play")
     try:
-        build_play.build(out)
+        build_play.build(out, HOME)
     except build_play.Unavailable as missing:
         pytest.skip(str(missing))
     return out
@@ -201,6 +202,10 @@ def test_a_rod_that_no_law_holds_falls_and_is_lifted_again(page, tab):
         tab.wait_for_function("hint.textContent.includes('has fallen')")
         page.restart()
         assert page.step(0)[6] == pytest.approx(math.cos(TILT))
+
+
+def test_the_page_leads_to_the_site_that_has_it(tab):
+    assert tab.get_attribute("aside a", "href") == HOME
 
 
 def test_without_its_tools_the_build_says_which(tmp_path):
