@@ -68,8 +68,9 @@ def mean(R, w, u, memory, gravity, position):
 
 @part
 def with_contacts(memory, work, system, loads, t, state, goes_on, position):
-    """Return (specific force, whether (N.33) has a solution) at t, with the forces of the contacts,
-    of the state (x, Q, R, w, x'); `loads` are those on the rod and the force on the cart.
+    """Return (specific force, whether (N.33) has a solution) at t, with the forces of the
+    contacts, of the state (x, Q, R, w, x'); `loads` are those on the rod and the force on the
+    cart.
 
     The contacts are those that pressed in the last step, which `memory` remembers, and those that
     touch without moving. `work` is another memory, which is written over.

@@ -13,9 +13,8 @@ SOURCES = sorted(
     for f in ("rbdyn_ros", "test", "examples", "benchmarks")
     for path in (ROOT / f).rglob("*.py")
 )
-MARKDOWN = [p for f in ("", "doc", "benchmarks", "test/verification") for p in (ROOT / f).glob("*.md")]
-    path for f in ("", "benchmarks", "test/verification") for path in (ROOT / f).glob("*.md")
-]
+FOLDERS = ("", "doc", "benchmarks", "test/verification")
+MARKDOWN = [path for folder in FOLDERS for path in (ROOT / folder).glob("*.md")]
 CODE = re.compile(r"^```.*?^```|(?<=\n\n) {4}.*?(?=\n\n|\Z)|`[^`]+`", re.M | re.S)
 BLOCK = re.compile(r"^\$\$\n(.*?)\n\$\$$", re.M | re.S)
 INLINE = re.compile(r"\$([^$]*)\$")
