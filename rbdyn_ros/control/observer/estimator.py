@@ -148,7 +148,8 @@ class Instant(NamedTuple):
 class Estimator:
     """An `Observer` that initializes itself from the first measurements.
 
-    `nis` is the innovation's r.Sigma_r^-1 r per measured value, of the mean 1 if all is as believed.
+    `nis` is the innovation's r.Sigma_r^-1 r per measured value, with the mean 1 if all is as
+    assumed.
     """
 
     def __init__(self, system: System, options: ObserverOptions):
