@@ -28,10 +28,10 @@ NOT_OURS = {"sources.md"}  # cites the numbers of the sources, (8.4) of Siconos
 # what both MathJax and KaTeX have; a misspelled command is not among them
 COMMANDS = set(
     "Bigl Bigr Delta Gamma Lambda Leftrightarrow Omega Phi Pi Sigma alpha arccos arg ast"
-    " bar begin beta bmod boxminus boxplus cdot chi circ cos cot cr ddot delta dot dots ell"
+    " bar begin beta bmod boxminus boxplus cdot chi circ cos cot cr ddot delta det dot dots ell"
     " end enspace eta exp frac gamma ge gt hat in int iota kappa lambda langle lbrace le"
-    " lfloor log lt lvert mathbb mathcal mathrm max mid min mu ne ni nu omega oplus parallel"
-    " partial perp phi pi pm prod qquad quad rangle rbrace rfloor rho rvert sigma sim sin"
+    " lfloor log lt lvert mathbb mathbf mathcal mathrm max mid min mu nabla ne ni nu omega oplus"
+    " parallel partial perp phi pi pm prod psi qquad quad rangle rbrace rfloor rho rvert sigma sim sin"
     " sqrt sum tag tan tau text tfrac theta thinspace tilde times to top varepsilon varphi"
     " varrho vartheta widehat xi zeta".split()
 )
