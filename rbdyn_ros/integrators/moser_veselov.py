@@ -28,7 +28,7 @@ def stage(E, system, load, tolerance, max_iterations, f, state, guess):
     b = vec.axpy(half, tau, p)
     p_xh = vec2.axpy(half, U, p_x)
     turn = discrete_rod.solve(E, R, p_xh, b, guess, tolerance, max_iterations)
-    e, ml = turn.e, E.mu * E.l
+    e, ml = turn.e, E.chi * E.l
     D = (E.X * p_xh[0] - ml * vec.dot(R[0], e), E.X * p_xh[1] - ml * vec.dot(R[1], e))
     ze = vec.dot(R[2], e)
     Q = unit_quaternion.product(Q, (turn.w, *turn.v))
