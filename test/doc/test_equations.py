@@ -122,8 +122,9 @@ def test_the_formulas_of_a_page_are_well_formed(page):
             )
     text = BLOCK.sub("", text)
     for match in INLINE.finditer(text):
-        around = text[match.start() - 1] + text[match.end() : match.end() + 1]
-        assert not re.search(r"[\w\\$]", around), f"{match[0]} is inside of a word"
+        before, after = text[match.start() - 1], text[match.end() : match.end() + 1]
+        assert re.fullmatch(r"[\s(]", before), f"{before} before {match[0]}"
+        assert re.fullmatch(r"[\s,.;:)]?", after), f"{after} after {match[0]}"
     assert "$" not in INLINE.sub("", text), "a dollar is alone"
     wrong = {formula: faults(formula) for formula in formulas(PAGES[page])}
     assert not {formula: what for formula, what in wrong.items() if what}
