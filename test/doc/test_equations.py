@@ -32,8 +32,8 @@ COMMANDS = set(
     " end enspace eta exp frac gamma ge gt hat in int iota kappa lambda langle lbrace le"
     " lfloor log lt lvert mathbb mathbf mathcal mathrm max mid min mu nabla ne ni nu omega oplus"
     " parallel partial perp phi pi pm prod psi qquad quad rangle rbrace rfloor rho rvert sigma sim"
-    " sin sqrt sum tag tan tau text tfrac theta thinspace tilde times to top varepsilon varphi"
-    " varrho vartheta widehat xi zeta".split()
+    " sin sqrt sum tag tan tanh tau text tfrac theta thinspace tilde times to top varepsilon"
+    " varphi varrho vartheta widehat xi zeta".split()
 )
 ENVIRONMENTS = {"aligned", "cases", "pmatrix"}
 
