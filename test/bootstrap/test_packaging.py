@@ -172,7 +172,8 @@ def test_pins_hold_what_setup_requires(distro):
         *sum((extras[name] for name in DEMO_EXTRAS), []),
     }
     assert required | {f"ros-{distro}-rclpy", "ninja", "cmake", "uv"} <= pinned(distro)
-    assert set(sum(extras.values(), [])) - required <= pinned(distro, "-tests")
+    others = pinned(distro, "-tests") | pinned(distro, "-docs")
+    assert set(sum(extras.values(), [])) - required <= others
 
 
 def test_oldest_versions_are_the_same_everywhere():
@@ -199,7 +200,7 @@ def test_every_pin_is_exact_and_stands_once():
     for distro in ("jazzy", "kilted"):
         lines = [
             line
-            for kind in ("", "-tests")
+            for kind in ("", "-tests", "-docs")
             for line in (ROOT / "bootstrap" / "pins" / f"{distro}{kind}.txt")
             .read_text()
             .splitlines()
