@@ -6,6 +6,7 @@ of the sources; `site_pages` makes it.
 
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
 
@@ -30,13 +31,15 @@ root_doc = "index"
 include_patterns = ["*.md", f"{site_pages.OUTSIDE}/**"]
 exclude_patterns = ["index.rst"]  # that of rosdoc2
 html_theme = "furo"
+html_static_path = html_css_files = ["site.css"]
 html_title = f"{project} {release}"
 html_show_copyright = html_show_sphinx = html_copy_source = False
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 4  # as in the repository
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-rosdoc2_settings = {"override_theme": False}
+# rosdoc2 brings a theme of its own, and not Furo
+rosdoc2_settings = {"override_theme": find_spec("furo") is None}
 
 
 def write_outside(app):
