@@ -59,7 +59,7 @@ def libraries_step(place, name, about, size):
 
 
 def kernel_steps(place):
-    """Return the step after which the commands of the README begin without compiling."""
+    """Return the step after which the commands of the first steps begin without compiling."""
     step = Step(
         "kernels",
         package.sources(),

@@ -1,5 +1,6 @@
 """The documentation site: its links, what it takes from the code, and the site itself."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path, PurePosixPath
@@ -114,3 +115,16 @@ def test_the_reference_is_that_of_the_code(site):
     for module in map(site_pages.import_module, site_pages.API):
         for name in site_pages.public_names(module):
             assert f'id="{module.__name__}.{name}"' in interface
+
+
+def test_the_sentences_of_troubleshooting_are_those_of_the_code():
+    """A `…` stands for what differs; strings over several lines are put together."""
+    sources = [*(ROOT / "rbdyn_ros").rglob("*.py"), *(ROOT / "bootstrap").glob("*.py")]
+    joined = [re.sub(r'"\s*\n\s*f?"', "", path.read_text(encoding="utf-8")) for path in sources]
+    joined = [re.sub(r"{[^{}]*}|%d|%s", "…", text) for text in joined]
+    page = (ROOT / "doc" / "troubleshooting.md").read_text(encoding="utf-8")
+    sentences = re.findall(r"^\| `(.+?)` \|", page, re.MULTILINE)
+    assert len(sentences) > 20
+    for sentence in sentences:
+        pieces = [piece.strip(" ,:;") for piece in sentence.split("…") if piece.strip(" ,:;.")]
+        assert any(all(piece in text for piece in pieces) for text in joined), sentence
