@@ -206,7 +206,7 @@ LOOP = Drawing(
         Box("delay, loss", 430, 250, "DelayChannel", "plant/faults/channel.py", width=130),
         Box("observer", 200, 250, "Observer", "control/observer/estimator.py", width=170),
         Arrow("M20 121 H64"),
-        Text(12, 108, "set point", anchor="start"),
+        Text(6, 108, "set point", anchor="start"),
         Arrow("M200 121 H234"),
         Text(215, 112, "u"),
         Arrow("M390 121 H424"),
