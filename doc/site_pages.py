@@ -154,7 +154,19 @@ def parameters(root: Path) -> str:
 
 def api(root: Path) -> str:
     """Return the directives that document the public names of each module of API."""
-    return "\n".join(map(module, filter(public_names, map(import_module, API))))
+    return "\n".join(module(name, things) for name, things in interface() if things)
+
+
+def interface() -> Iterator[tuple[str, dict[str, object]]]:
+    """Return the names of the modules of API, each with its public names and what they are;
+    what two of them have stands in the first one.
+    """
+    seen: set[int] = set()
+    for name in API:
+        module = import_module(name)
+        things = {public: getattr(module, public) for public in public_names(module)}
+        yield name, {public: thing for public, thing in things.items() if id(thing) not in seen}
+        seen |= {id(thing) for thing in things.values()}
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -167,15 +179,14 @@ def public_names(module: ModuleType) -> list[str]:
     return list(getattr(module, "__all__", own))
 
 
-def module(module: ModuleType) -> str:
+def module(name: str, things: dict[str, object]) -> str:
     """Return the section of a module: what it says of itself, then each of its public names."""
-    lines = [f".. automodule:: {module.__name__}", "   :no-index:", ""]
-    for name in public_names(module):
-        thing = getattr(module, name)
+    lines = [f".. automodule:: {name}", "   :no-index:", ""]
+    for public, thing in things.items():
         kind = "class" if isinstance(thing, type) else "function" if callable(thing) else "data"
-        lines += [f".. auto{kind}:: {module.__name__}.{name}", ""]
+        lines += [f".. auto{kind}:: {name}.{public}", ""]
     body = "\n".join(lines)
-    return f"## {module.__name__}\n\n```{{eval-rst}}\n{body}\n```\n"
+    return f"## {name}\n\n```{{eval-rst}}\n{body}\n```\n"
 
 
 def fields(record: type) -> list[str]:
