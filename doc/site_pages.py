@@ -184,7 +184,12 @@ def module(name: str, things: dict[str, object]) -> str:
     lines = [f".. automodule:: {name}", "   :no-index:", ""]
     for public, thing in things.items():
         kind = "class" if isinstance(thing, type) else "function" if callable(thing) else "data"
-        lines += [f".. auto{kind}:: {name}.{public}", ""]
+        lines.append(f".. auto{kind}:: {name}.{public}")
+        if kind == "class":
+            lines.append("   :members:")
+        if told := getattr(thing, "_fields", ()):  # by `fields`
+            lines.append(f"   :exclude-members: {', '.join(told)}")
+        lines.append("")
     body = "\n".join(lines)
     return f"## {name}\n\n```{{eval-rst}}\n{body}\n```\n"
 
