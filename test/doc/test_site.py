@@ -110,7 +110,7 @@ def test_every_equation_of_a_page_is_on_the_site(site):
 
 
 def test_an_equation_of_two_lines_keeps_its_number(tmp_path):
-    """MathJax refuses `\\tag` within `split`, into which Sphinx puts what has several lines."""
+    r"""MathJax refuses `\tag` within `split`, into which Sphinx puts what has several lines."""
     demand_sphinx()
     (tmp_path / "index.md").write_text("# One\n\nSo $x$ is\n\n$$\na \\\\ b\n\\tag{1.1}\n$$\n")
     folders = ("--conf-dir", ROOT / "doc", tmp_path, tmp_path / "html")
