@@ -338,7 +338,7 @@ def rooms() -> Drawing:
 
 # the pendulum of the drawing: lengths in m, as in config/pendulum.yaml where it has them
 TILT, AZIMUTH, LENGTH, CENTER = math.radians(32.0), math.radians(35.0), 1.0, 0.5
-SCALE, ORIGIN = 330.0, (150.0, 420.0)  # [px/m], [px]
+SCALE, ORIGIN = 330.0, (150.0, 352.0)  # [px/m], [px]
 BEARING, RISE = math.radians(-68.0), math.radians(22.0)  # of the eye
 
 
@@ -451,9 +451,9 @@ def system() -> Drawing:
         Text(seen(joint)[0] + 54, under + 56, "ball joint on the cart (x, y)", anchor="start"),
         Text(seen(tip)[0] + 14, seen(tip)[1] + 10, "tip, at L", anchor="start"),
         Text(seen(joint)[0] + 60, under + 90, "the plane in which the cart slides"),
-        Text(40, 570, "attitude R = Rx(roll) Ry(pitch) Rz(spin); k = R e₃", anchor="start"),
+        Text(40, 502, "attitude R = Rx(roll) Ry(pitch) Rz(spin); k = R e₃", anchor="start"),
     )
-    return Drawing("The rod on its cart: frames, angles and forces", 860, 600, (*parts, *words))
+    return Drawing("The rod on its cart: frames, angles and forces", 860, 524, (*parts, *words))
 
 
 DRAWINGS = {
