@@ -3,7 +3,8 @@
     ./testbed docs
     ./testbed docs --out FOLDER
 
-A warning of Sphinx ends it, and so does a link within the site that leads nowhere.
+A warning of Sphinx ends it, and so does a link within the site that leads nowhere. The pendulum in
+the browser (doc/play) is part of the site where the tools that it is made with are installed.
 """
 
 import argparse
@@ -50,6 +51,21 @@ def dead_links(site: Path) -> Iterator[str]:
                 yield f"{path.relative_to(site)}: {link} has no such heading"
 
 
+def play(folder: Path) -> bool:
+    """Build the page with the pendulum in a folder; return whether that could be done, which its
+    program says if not.
+    """
+    build = (
+        ROOT / "doc" / "play" / "build.py",
+        "--out",
+        folder / "play",
+        "--home",
+        "../index.html",
+    )
+    command = [sys.executable, *map(str, build)]
+    return not subprocess.run(command, stdout=subprocess.DEVNULL).returncode
+
+
 def main() -> int:
     """Build the site and print the path of its first page; return 1 where something is wrong."""
     parser = argparse.ArgumentParser(
@@ -62,14 +78,21 @@ def main() -> int:
         metavar="FOLDER",
         help="folder of the site (default: build/docs), which is made anew",
     )
-    out = parser.parse_args().out.resolve()
+    parser.add_argument(
+        "--no-play", action="store_true", help="leave out the page with the pendulum"
+    )
+    arguments = parser.parse_args()
+    out = arguments.out.resolve()
     if out.exists() and not (out / "source" / "conf.py").exists():
         parser.error(f"--out {out} is there and is no site; name another folder")
     shutil.rmtree(out, ignore_errors=True)
-    shutil.copytree(ROOT / "doc", out / "source", ignore=shutil.ignore_patterns("__pycache__"))
+    unwanted = shutil.ignore_patterns("__pycache__", "play")
+    shutil.copytree(ROOT / "doc", out / "source", ignore=unwanted)
     site, settings = out / "html", ROOT / "doc"
+    extra = [] if arguments.no_play or not play(out / "extra") else [out / "extra"]
+    words = [f"--define=html_extra_path={path}" for path in extra]
     folders = ("--conf-dir", settings, "--doctree-dir", out / "doctrees", out / "source", site)
-    done = subprocess.run([sys.executable, "-m", "sphinx", *STRICT, *map(str, folders)])
+    done = subprocess.run([sys.executable, "-m", "sphinx", *STRICT, *words, *map(str, folders)])
     if done.returncode:
         return 1
     faults = list(dead_links(site))

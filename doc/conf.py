@@ -56,7 +56,10 @@ def complete(app, name, content):
     """Change the links of a page of doc/ to places of the site, and fill it in."""
     if not name.startswith(site_pages.OUTSIDE):
         text = site_pages.rewrite(content[0], PurePosixPath("doc") / f"{name}.md", ROOT)
-        text = site_pages.contents(text) if name == root_doc else text
+        if name == root_doc:
+            text = site_pages.contents(text)
+            link = site_pages.PLAY if app.config.html_extra_path else ""
+            text = text.replace("<!-- site: play -->", link)
         content[0] = site_pages.fill(text, ROOT)
 
 

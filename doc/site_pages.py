@@ -24,6 +24,7 @@ LINK = re.compile(
     r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^()\s:#]+)(?P<anchor>#[^()\s]*)?\)"
 )
 MARK = re.compile(r"^<!-- site: (\w+) -->$", re.MULTILINE)
+PLAY = '<a href="play/index.html">Try the pendulum in this browser</a>, without an installation.'
 PAGES = (".md", ".rst")
 IMAGES = (".png", ".svg", ".gif", ".webp")
 # the public interface, then the modules whose functions the pages call

@@ -75,6 +75,12 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
     assert (tmp_path / "mine").exists()
 
 
+def test_a_page_that_cannot_be_built_is_left_out(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not build_site.play(tmp_path / "extra")
+    assert "the page doc/play is not built: it needs clang" in capfd.readouterr().err
+
+
 def demand_sphinx():
     for name in LIBRARIES:
         pytest.importorskip(name, reason=f"{name} is not installed (./testbed test brings it)")
@@ -85,7 +91,7 @@ def site(tmp_path_factory):
     """The folder of the site, built with warnings as errors and every link checked."""
     demand_sphinx()
     out = tmp_path_factory.mktemp("docs") / "site"
-    command = [sys.executable, ROOT / "doc" / "build_site.py", "--out", out]
+    command = [sys.executable, ROOT / "doc" / "build_site.py", "--no-play", "--out", out]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == str(out / "html" / "index.html")
