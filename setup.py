@@ -59,6 +59,7 @@ setup(
         "benchmarks": ["mujoco"],
         "cluster": ["dask", "distributed"],
         "control": ["control"],
+        "docs": ["furo", "myst-parser", "sphinx"],
         "gym": ["gymnasium"],
         "hil": ["cobs"],
         "mpc": ["osqp"],

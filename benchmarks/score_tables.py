@@ -1,4 +1,4 @@
-"""Write the tables of README.md and doc/ about the control laws, made from the results of
+"""Write the tables of doc/ about the control laws, made from the results of
 `evaluate`.
 
     python benchmarks/score_tables.py               write every table anew
@@ -28,7 +28,7 @@ from rbdyn_ros.evaluation.entry import suite_of_board
 
 ENTRIES = ROOT / "benchmarks" / "leaderboard"
 BOARD = suite_of_board(0)
-PAGES = ("README.md", "doc/evaluation.md", "doc/control.md", "doc/leaderboard.md")
+PAGES = ("doc/choosing.md", "doc/evaluation.md", "doc/control.md", "doc/leaderboard.md")
 FILLED = {"width": 120, "subsequent_indent": "  ", "break_on_hyphens": False}
 MARK = re.compile(r"(<!-- scores: (\w+) -->\n)(.*?)(<!-- scores end -->)", re.DOTALL)
 FORCES = "acting force", "commanded force"  # that an observer is given
@@ -111,18 +111,6 @@ def laws() -> str:
 def ranking() -> board.Board:
     """Return the ranking of the repository's entries."""
     return board.collect(board.folders_of([ENTRIES]), BOARD)
-
-
-def leaderboard() -> str:
-    """Return the scores of the README: discipline, rank, entry, score, its parts."""
-    heads = ("", "#", "entry", "score", "performance", "robustness", "uptime")
-    lines = [
-        ("" if i else title, cells[0], f"`{cells[1]}`", *cells[2 : len(heads) - 1])
-        for name, title in (("balance", "**balance**"), ("swing_up", "**swing-up**"))
-        for i, line in enumerate(ranking().lines[name])
-        for cells in (board.cells(name, line, BOARD),)
-    ]
-    return table(heads, lines)
 
 
 def ranking_of(discipline: str) -> str:
@@ -290,7 +278,7 @@ def table(heads: tuple, lines: list) -> str:
 TABLES = {
     table.__name__: table
     for table in (
-        *(laws, leaderboard, sensors, board_balance, board_swing_up, board_tracking),
+        *(laws, sensors, board_balance, board_swing_up, board_tracking),
         *(measured, others, misses, by_force, by_travel),
     )
 }

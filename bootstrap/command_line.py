@@ -18,13 +18,15 @@ Each command first does the set-up that is still missing: the first one takes
 about half a minute and 0.9 GB, `test` and `setup` add 1 GB of what only tests,
 benchmarks and campaigns need and, as root, Debian's chromium, QEMU and Arm
 compiler (else the tests that need these are skipped). `setup` then compiles,
-for some minutes, what other commands would compile at their first use.
+for some minutes, what other commands would compile at their first use. `docs`
+adds 60 MB.
 
   ./testbed demo                a rod falls, is caught and balanced, over ROS 2
   ./testbed demo --help         what the demo takes
   ./testbed test                all tests
   ./testbed test test/geometry  some of them: what follows goes to pytest
   ./testbed soak --minutes 10   nothing may grow or drift; see soak --help
+  ./testbed docs                the pages of doc/ as a site; prints where it is
   ./testbed exec bash           a shell that finds python, rclpy and the nodes
   ./testbed exec python -m rbdyn_ros --help
   ./testbed setup               the set-up alone, with everything
@@ -106,8 +108,8 @@ def make_parser():
     parser.add_argument(
         "command",
         nargs="?",
-        choices=("demo", "test", "soak", "exec", "setup"),
-        metavar="demo | test | soak | exec | setup",
+        choices=("demo", "test", "soak", "docs", "exec", "setup"),
+        metavar="demo | test | soak | docs | exec | setup",
     )
     parser.add_argument(
         "rest", nargs=argparse.REMAINDER, metavar="...", help="arguments of the command"
@@ -116,8 +118,8 @@ def make_parser():
 
 
 def distro_first(arguments):
-    """Return the arguments with `--distro NAME` in front: after demo, test, soak and setup it
-    means the same.
+    """Return the arguments with `--distro NAME` in front: after every command but exec it means
+    the same.
     """
     at = next(
         (index for index, word in enumerate(arguments) if word.split("=")[0] == "--distro"), None
@@ -134,6 +136,7 @@ def set_up(distro, command):
     """
     place, everything = find(distro), command in ("test", "setup")
     chains = [recipe.steps(place), *([recipe.extra_steps(place)] if everything else [])]
+    chains += [recipe.docs_steps(place)] if everything or command == "docs" else []
     chains += [recipe.kernel_steps(place)] if command == "setup" else []
     if everything:
         machine.offer_tools()
@@ -162,6 +165,7 @@ def become(place, options):
         "demo": [python, "-m", "rbdyn_ros", "demo", *options.rest],
         "test": [python, "-m", "pytest", *(options.rest or EVERY_TEST)],
         "soak": [python, str(ROOT / "test" / "endurance" / "soak.py"), *options.rest],
+        "docs": [python, str(ROOT / "doc" / "build_site.py"), *options.rest],
         "exec": options.rest,
     }[options.command]
     if options.command == "test":

@@ -1,4 +1,4 @@
-"""The machine code that the README's commands need, compiled once, before somebody waits for it.
+"""The machine code of the commands of the first steps, compiled before somebody waits for it.
 
 A kernel is compiled at its first use, which takes from a second to a minute. Here each command
 runs once, in a folder that goes with it; none that lasts, or needs a browser or a board.
@@ -15,7 +15,7 @@ from bootstrap.place import ROOT, environment, find
 from bootstrap.steps import STATE
 from bootstrap.trouble import Trouble
 
-# as in README.md, but shorter where the same kernels are compiled so
+# as in doc/first_steps.md, but shorter where the same kernels are compiled so
 COMMANDS = (
     "simulate --params-file pendulum --tilt 10 --composition suzuki4 --step 0.01 --duration 0.1"
     " --out run.csv",

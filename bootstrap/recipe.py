@@ -12,7 +12,7 @@ from bootstrap.place import ROOT
 from bootstrap.steps import STATE, Step
 
 PINS = ROOT / "bootstrap" / "pins"
-LIBRARIES, TESTS = "libraries.in", "tests.in"
+LIBRARIES = "libraries.in"
 
 
 def steps(place):
@@ -31,20 +31,9 @@ def extra_steps(place):
     again, nor the reverse.
     """
     about = "what the demo does not need: pytest, MuJoCo, Pinocchio, pyarrow, Dask"
+    step = libraries_step(place, "tests", about, "1 GB on disk")
     if place.sourced:
-        step = Step(
-            "tests",
-            (PINS / TESTS).read_text(),
-            partial(install_libraries, place, "tests.log", TESTS),
-            about,
-        )
         return [environment_step(place), step]
-    step = Step(
-        "tests",
-        "\n".join(pins(place, "-tests")),
-        partial(install_wheels, place, "tests.log", "-tests"),
-        f"{about}; 1 GB on disk",
-    )
     standard = Step(
         message_packages.SIMULATION,
         message_packages.definitions(message_packages.SIMULATION),
@@ -54,8 +43,23 @@ def extra_steps(place):
     return [environment_step(place), step, standard]
 
 
+def docs_steps(place):
+    """Return the steps to what builds the documentation site, which imports the package."""
+    step = libraries_step(place, "docs", "Sphinx, MyST and Furo", "60 MB on disk")
+    return [environment_step(place), step]
+
+
+def libraries_step(place, name, about, size):
+    """Return the step that installs what is listed under a name in bootstrap/pins."""
+    if place.sourced:
+        listed, act = (PINS / f"{name}.in").read_text(), partial(install_libraries, place)
+        return Step(name, listed, partial(act, f"{name}.log", f"{name}.in"), about)
+    act = partial(install_wheels, place, f"{name}.log", f"-{name}")
+    return Step(name, "\n".join(pins(place, f"-{name}")), act, f"{about}; {size}")
+
+
 def kernel_steps(place):
-    """Return the step after which the commands of the README begin without compiling."""
+    """Return the step after which the commands of the first steps begin without compiling."""
     step = Step(
         "kernels",
         package.sources(),
@@ -101,7 +105,7 @@ def wheel_steps(place):
 
 def pins(place, kind=""):
     """Return the lines that name the wheels of a distribution: those of the demo, or with '-tests'
-    the others.
+    or '-docs' the others.
     """
     return (PINS / f"{place.distro}{kind}.txt").read_text().splitlines()
 

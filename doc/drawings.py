@@ -152,43 +152,153 @@ def check(box: Box) -> None:
 DATA_FLOW = Drawing(
     "Data flow of simulator and controller",
     960,
-    430,
+    470,
     (
-        Frame("pendulum_simulator", 20, 30, 920, 220),
-        Frame("pendulum_controller", 20, 300, 920, 120),
-        Box("parameters", 40, 70, "Parameters", "ros/declared_parameters.py"),
-        Box("plant", 270, 70, "Plant", "plant/plant.py"),
-        Box("tick", 500, 70, "Runner", "plant/runner.py"),
-        Box("publishers", 730, 70, "Telemetry", "ros/simulator/telemetry.py"),
-        Box("faults of commands", 270, 170, "FaultPipeline", "plant/faults/pipeline.py"),
-        Box("command queue", 40, 170, "CommandQueue", "plant/command.py"),
+        Frame("pendulum_simulator", 20, 20, 920, 220),
+        Frame("pendulum_controller", 20, 330, 920, 120),
+        Box("parameters", 40, 60, "Parameters", "ros/declared_parameters.py"),
+        Box("plant", 270, 60, "Plant", "plant/plant.py"),
+        Box("tick", 500, 60, "Runner", "plant/runner.py"),
+        Box("publishers", 730, 60, "Telemetry", "ros/simulator/telemetry.py"),
+        Box("faults of commands", 270, 160, "FaultPipeline", "plant/faults/pipeline.py"),
+        Box("command queue", 40, 160, "CommandQueue", "plant/command.py"),
         Box(
-            "state of one stamp", 730, 340, "StateSynchronizer", "ros/controller/synchronizers.py"
+            "state of one stamp", 730, 370, "StateSynchronizer", "ros/controller/synchronizers.py"
         ),
-        Box("observer", 500, 340, "Observer", "control/observer/estimator.py"),
+        Box("observer", 500, 370, "Observer", "control/observer/estimator.py"),
         Box(
             "control law",
             270,
-            340,
+            370,
             "ControllerSupervisor",
             "ros/controller/controller_supervisor.py",
         ),
-        Box("publisher", 40, 340, "ControllerNode", "ros/controller/controller_node.py"),
-        Arrow("M230 101 H264"),
-        Arrow("M460 101 H494"),
-        Arrow("M690 101 H724"),
-        Arrow("M825 132 V334"),
-        Text(815, 279, "joint_states, odometry, imu/data", "topic", "end"),
-        Arrow("M730 371 H696"),
-        Arrow("M500 371 H466"),
-        Arrow("M270 371 H236"),
-        Arrow("M135 340 V238"),
-        Text(145, 279, "cart/command", "topic", "start"),
-        Arrow("M70 278 V238"),
-        Text(20, 292, "joint_commands", "topic", "start"),
-        Arrow("M230 201 H264"),
-        Arrow("M460 201 H595 V138"),
-        Text(605, 205, "limited force", "topic", "start"),
+        Box("publisher", 40, 370, "ControllerNode", "ros/controller/controller_node.py"),
+        Arrow("M230 91 H264"),
+        Arrow("M460 91 H494"),
+        Arrow("M690 91 H724"),
+        Arrow("M825 122 V364"),
+        Text(813, 289, "joint_states, odometry, imu/data", "topic", "end"),
+        Arrow("M730 401 H696"),
+        Arrow("M500 401 H466"),
+        Arrow("M270 401 H236"),
+        Arrow("M180 370 V228"),
+        Text(192, 289, "cart/command", "topic", "start"),
+        Arrow("M70 270 V228"),
+        Text(40, 289, "joint_commands", "topic", "start"),
+        Arrow("M230 191 H264"),
+        Arrow("M460 191 H595 V128"),
+        Text(607, 195, "limited force", "topic", "start"),
+    ),
+)
+
+LOOP = Drawing(
+    "The loop of a control law: command, delay, limit, drive, plant, sensors, observer",
+    960,
+    385,
+    (
+        Box("control law", 70, 90, "a file a law", "control/laws", width=130),
+        Box("delay, loss", 240, 90, "DelayChannel", "plant/faults/channel.py", width=150),
+        Box("watchdog", 430, 90, "Watchdog", "plant/command.py", width=130),
+        Box("limit, drive", 600, 90, "Actuator", "plant/faults/drive.py", width=130),
+        Box("rod on cart", 800, 90, "a file a method", "integrators", width=130),
+        Box("sensors", 600, 250, "Sensors", "plant/faults/sensors.py", width=130),
+        Box("delay, loss", 430, 250, "DelayChannel", "plant/faults/channel.py", width=130),
+        Box("observer", 200, 250, "Observer", "control/observer/estimator.py", width=170),
+        Arrow("M20 121 H64"),
+        Text(6, 108, "set point", anchor="start"),
+        Arrow("M200 121 H234"),
+        Text(215, 112, "u"),
+        Arrow("M390 121 H424"),
+        Arrow("M560 121 H594"),
+        Arrow("M730 121 H794"),
+        Text(760, 112, "force"),
+        Arrow("M865 40 V84", RED),
+        Text(865, 30, "pushes, contacts", color=RED),
+        Arrow("M865 152 V281 H736"),
+        Text(857, 225, "true state", anchor="end"),
+        Arrow("M600 281 H566"),
+        Arrow("M430 281 H376"),
+        Text(403, 272, "y"),
+        Arrow("M200 281 H150 V158"),
+        Text(160, 200, "estimate", anchor="start"),
+        Arrow("M760 121 V200 H285 V244", GREEN),
+        Text(297, 222, "the force that acted, else the commanded one", "word", "start", GREEN),
+        Arrow("M495 312 V345 H110 V158", GRAY),
+        Text(300, 366, "without an observer: the measured state, as published"),
+    ),
+)
+
+
+def board() -> Drawing:
+    """Return the drawing of a board, the bridge, and the instants of their clocks."""
+    ours, theirs = 270, 340  # heights of the two time lines [px]
+    parts = [
+        Frame("this computer", 20, 20, 560, 150),
+        Frame("the board: hil_client, or firmware", 690, 20, 250, 150),
+        Box("simulator", 40, 70, "Runner", "plant/runner.py", width=140),
+        Box("bridge", 370, 70, "HilBridge", "ros/hil/hil_bridge.py", width=190),
+        Box("control law", 710, 70, "on the board", width=210),
+        Arrow("M180 88 H364"),
+        Text(272, 78, "joint_states, odometry", "topic"),
+        Arrow("M370 116 H186"),
+        Text(272, 136, "cart/command", "topic"),
+        Arrow("M560 88 H704"),
+        Text(635, 78, "states"),
+        Arrow("M710 116 H566"),
+        Text(635, 136, "forces"),
+        Text(
+            480,
+            200,
+            "board:=plant exchanges the ends: the board measures the state, and a controller node "
+            "commands the force",
+        ),
+        Arrow(f"M150 {ours} H900", GRAY),
+        Text(140, ours + 4, "clock of the bridge", anchor="end"),
+        Arrow(f"M150 {theirs} H900", GRAY),
+        Text(140, theirs + 4, "clock of the board", anchor="end"),
+        Arrow(f"M260 {ours} L410 {theirs - 5}"),
+        Arrow(f"M560 {theirs} L730 {ours + 5}"),
+        Text(260, ours - 12, "t₁", "letter"),
+        Text(410, theirs + 24, "t₂", "letter"),
+        Text(560, theirs + 24, "t₃", "letter"),
+        Text(730, ours - 12, "t₄", "letter"),
+        Text(345, ours + 26, "frame", anchor="start"),
+        Text(485, theirs + 22, "held"),
+        Text(620, ours + 26, "frame that echoes t₁", anchor="end"),
+        Text(
+            480,
+            400,
+            "a frame never arrives before it was sent: t₃ − t₄ ≤ offset of the clocks ≤ t₂ − t₁",
+        ),
+    ]
+    return Drawing("Board, bridge and their clocks", 960, 420, tuple(parts))
+
+
+RECORD_TO_LAW = Drawing(
+    "From a record over the fitted plant to a law",
+    960,
+    222,
+    (
+        Box("change detection", 40, 20, "ChangeDetector", "identification/change_detection.py"),
+        Box("record", 270, 20, "MotionRecord", "identification/records.py"),
+        Box("segments", 500, 20, "Segment", "identification/segment.py"),
+        Box("fit", 730, 20, "fit", "identification/plant_fit.py"),
+        Box("excitation", 40, 140, "Multisine", "identification/excitation.py"),
+        Box("loop", 270, 140, "simulator, board or robot"),
+        Box("law", 500, 140, "design", "control/laws/lqr.py"),
+        Box("plant.yaml", 730, 140, "the numbers, with intervals"),
+        Arrow("M270 51 H236"),
+        Arrow("M460 51 H494"),
+        Arrow("M690 51 H724"),
+        Arrow("M825 82 V134"),
+        Arrow("M730 171 H696"),
+        Arrow("M500 171 H466"),
+        Arrow("M365 140 V88"),
+        Text(377, 115, "states, forces", "topic", "start"),
+        Arrow("M230 171 H264"),
+        Arrow("M135 82 V134", RED),
+        Text(147, 115, "a number has changed", "word", "start", RED),
     ),
 )
 
@@ -228,7 +338,7 @@ def rooms() -> Drawing:
 
 # the pendulum of the drawing: lengths in m, as in config/pendulum.yaml where it has them
 TILT, AZIMUTH, LENGTH, CENTER = math.radians(32.0), math.radians(35.0), 1.0, 0.5
-SCALE, ORIGIN = 330.0, (150.0, 420.0)  # [px/m], [px]
+SCALE, ORIGIN = 330.0, (150.0, 352.0)  # [px/m], [px]
 BEARING, RISE = math.radians(-68.0), math.radians(22.0)  # of the eye
 
 
@@ -298,7 +408,7 @@ def system() -> Drawing:
         stroke(path(plane, True), "#8a97a5", 1, "fill:#f4f6f8"),
         *(Arrow(path([origin, end])) for end in axes),
         *(Arrow(turn(origin, e)) for e in (0, 1)),
-        letter(axes[0], 4, 18, "x, roll", BLUE),
+        letter(axes[0], 8, 6, "x, roll", BLUE)._replace(anchor="start"),
         letter(axes[1], 8, -4, "y, pitch", BLUE)._replace(anchor="start"),
         letter(axes[2], -12, 4, "z", BLUE),
         letter(origin, -28, 14, "world", BLUE),
@@ -309,7 +419,7 @@ def system() -> Drawing:
         stroke(path([below, tip]), GRAY, 1, "stroke-dasharray:2 4"),
         stroke(path([joint, tip]), "#1a1a1a", 7, "stroke-linecap:round"),
         Arrow(path([tip, rod_axis]), GREEN),
-        letter(rod_axis, 16, 0, "k = R e₃", GREEN),
+        letter(rod_axis, 12, 4, "k = R e₃", GREEN)._replace(anchor="start"),
         stroke(arc(up, level, 0.62, TILT), GREEN, 1.5),
         letter(
             joint + 0.68 * (math.cos(TILT / 2) * up + math.sin(TILT / 2) * level),
@@ -323,7 +433,7 @@ def system() -> Drawing:
         Arrow(path([hand, pushed]), RED),
         letter(hand, -8, 4, "force u", RED)._replace(anchor="end"),
         Arrow(path([center, center + weight]), RED),
-        letter(center + weight, 26, 4, "m g", RED),
+        letter(center + weight, 10, -36, "m g", RED)._replace(anchor="start"),
         Arrow(path([joint, joint + pull]), RED),
         letter(joint + pull, -12, 4, "joint’s force", RED)._replace(anchor="end"),
     ]
@@ -334,22 +444,26 @@ def system() -> Drawing:
             'style="fill:#ffffff;stroke:#1a1a1a;stroke-width:2"/>'
         )
     x, y = seen(center)
+    aside, under = seen(tip)[0] + 14, seen(joint)[1]
+    parts.append(stroke(f"M{x + 8:.1f} {y:.1f} H{aside - 5:.1f}", GRAY, 1))
     words = (
-        Text(x + 12, y + 16, "center of mass, at l", anchor="start"),
-        Text(
-            seen(joint)[0] + 44,
-            seen(joint)[1] + 34,
-            "ball joint on the cart (x, y)",
-            anchor="start",
-        ),
+        Text(aside, y + 4, "center of mass, at l", anchor="start"),
+        Text(seen(joint)[0] + 54, under + 56, "ball joint on the cart (x, y)", anchor="start"),
         Text(seen(tip)[0] + 14, seen(tip)[1] + 10, "tip, at L", anchor="start"),
-        Text(*seen((0.72, -0.22, height)), "the plane in which the cart slides"),
-        Text(40, 570, "attitude R = Rx(roll) Ry(pitch) Rz(spin); k = R e₃", anchor="start"),
+        Text(seen(joint)[0] + 60, under + 90, "the plane in which the cart slides"),
+        Text(40, 502, "attitude R = Rx(roll) Ry(pitch) Rz(spin); k = R e₃", anchor="start"),
     )
-    return Drawing("The rod on its cart: frames, angles and forces", 860, 600, (*parts, *words))
+    return Drawing("The rod on its cart: frames, angles and forces", 860, 524, (*parts, *words))
 
 
-DRAWINGS = {"data_flow": DATA_FLOW, "rooms": rooms(), "system": system()}
+DRAWINGS = {
+    "data_flow": DATA_FLOW,
+    "loop": LOOP,
+    "board": board(),
+    "identification": RECORD_TO_LAW,
+    "rooms": rooms(),
+    "system": system(),
+}
 
 
 def main() -> int:

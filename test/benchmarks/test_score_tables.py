@@ -115,8 +115,8 @@ def test_results_for_other_kinds_than_the_laws_own_have_their_own_name():
     assert "S14" in rows and "S3" not in rows
 
 
-def test_the_readme_ranks_the_entries_of_the_repository(tmp_path, monkeypatch):
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_leaderboard_ranks_the_entries_of_the_repository(tmp_path, monkeypatch):
+    page = (ROOT / "doc" / "leaderboard.md").read_text(encoding="utf-8")
     assert "| `mpc` | 0." in tables.update_tables(page)
     for path in tables.ENTRIES.glob("[!m]*"):
         shutil.copytree(path, tmp_path / path.name)

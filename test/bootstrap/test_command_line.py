@@ -31,6 +31,7 @@ def test_help_teaches_every_command(monkeypatch):
         "./testbed demo",
         "./testbed test",
         "./testbed soak",
+        "./testbed docs",
         "./testbed exec",
         "./testbed setup",
         "--distro kilted",
@@ -90,6 +91,8 @@ def refused(distro, everything):
 
 
 DEMO = ["environment", "wheels", "tf2_msgs", "rbdyn_ros"]
+TESTS = ["environment", "tests", "simulation_interfaces"]
+DOCS = ["environment", "docs"]
 
 
 @pytest.mark.parametrize(
@@ -97,15 +100,13 @@ DEMO = ["environment", "wheels", "tf2_msgs", "rbdyn_ros"]
     [
         (["demo"], DEMO),
         (["exec", "true"], DEMO),
-        (["test"], [*DEMO, "environment", "tests", "simulation_interfaces"]),
-        (
-            ["setup"],
-            [*DEMO, "environment", "tests", "simulation_interfaces", "environment", "kernels"],
-        ),
+        (["docs"], [*DEMO, *DOCS]),
+        (["test"], [*DEMO, *TESTS, *DOCS]),
+        (["setup"], [*DEMO, *TESTS, *DOCS, "environment", "kernels"]),
     ],
 )
 def test_each_command_sets_up_what_it_needs(command, names, tmp_path, monkeypatch):
-    """The environment stands twice: both chains begin with it, and the second finds it done."""
+    """The environment stands more than once: every chain begins with it, and finds it done."""
     asked, beside = [], []
     monkeypatch.setattr(command_line.kernels, "compile_beside", beside.append)
     monkeypatch.setattr(
@@ -121,13 +122,14 @@ def test_each_command_sets_up_what_it_needs(command, names, tmp_path, monkeypatc
     assert asked == names and len(beside) == (command == ["demo"])
 
 
-def test_soak_is_a_script_of_the_sources(monkeypatch):
+@pytest.mark.parametrize("words", [["soak", "--kills", "3"], ["docs", "--out", "site"]])
+def test_soak_and_docs_are_scripts_of_the_sources(words, monkeypatch):
     ran = []
     monkeypatch.setattr(command_line, "environment", lambda place: os.environ)
     monkeypatch.setattr(os, "execvpe", lambda file, words, env: ran.extend(words))
     place = Place("jazzy", Path(sys.prefix), sourced=False)
-    command_line.become(place, make_parser().parse_args(["soak", "--kills", "3"]))
-    assert Path(ran[1]).is_file() and ran[2:] == ["--kills", "3"]
+    command_line.become(place, make_parser().parse_args(words))
+    assert Path(ran[1]).is_file() and ran[2:] == words[1:]
 
 
 def test_an_old_python_gets_a_note_of_a_newer_one(tmp_path, monkeypatch):

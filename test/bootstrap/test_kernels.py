@@ -1,4 +1,4 @@
-"""The kernels of the README's commands are compiled before somebody waits for them."""
+"""The kernels of the commands of the first steps are compiled before somebody waits for them."""
 
 import re
 import sys
@@ -10,10 +10,9 @@ from bootstrap.place import Place
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_command_of_the_readme_that_computes_is_run():
-    section = (
-        (ROOT / "README.md").read_text().split("## The first five minutes")[1].split("\n## ")[0]
-    )
+def test_every_command_of_the_first_steps_that_computes_is_run():
+    section = (ROOT / "doc" / "first_steps.md").read_text()
+    section = section.split("## Without ROS")[1].split("\n## ")[0]
     named = set(re.findall(r"^    python -m rbdyn_ros (\w+)", section, re.M))
     without = {"view", "parameters", "leaderboard", "hil"}  # no kernels of their own, or they last
     assert {words.split()[0] for words in kernels.COMMANDS} == named - without

@@ -4,6 +4,7 @@ import ast
 import configparser
 import importlib.metadata
 import importlib.util
+import itertools
 import os
 import re
 import shutil
@@ -172,7 +173,8 @@ def test_pins_hold_what_setup_requires(distro):
         *sum((extras[name] for name in DEMO_EXTRAS), []),
     }
     assert required | {f"ros-{distro}-rclpy", "ninja", "cmake", "uv"} <= pinned(distro)
-    assert set(sum(extras.values(), [])) - required <= pinned(distro, "-tests")
+    others = pinned(distro, "-tests") | pinned(distro, "-docs")
+    assert set(sum(extras.values(), [])) - required <= others
 
 
 def test_oldest_versions_are_the_same_everywhere():
@@ -196,10 +198,11 @@ def test_what_the_demo_does_not_need_is_not_among_its_pins(distro):
 
 
 def test_every_pin_is_exact_and_stands_once():
-    for distro in ("jazzy", "kilted"):
+    """What the tests and the pages share stands in the files of both."""
+    for distro, more in itertools.product(("jazzy", "kilted"), ("-tests", "-docs")):
         lines = [
             line
-            for kind in ("", "-tests")
+            for kind in ("", more)
             for line in (ROOT / "bootstrap" / "pins" / f"{distro}{kind}.txt")
             .read_text()
             .splitlines()

@@ -19,7 +19,7 @@ PAGES = [
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
 TYPED = re.compile(
-    r"^(?:    )?(?:\S+=\S+ )*(?:\./testbed exec )?(?:python -m rbdyn_ros|\./testbed(?= demo))"
+    r"^ *(?:\S+=\S+ )*(?:\./testbed exec )?(?:python -m rbdyn_ros|\./testbed(?= demo))"
     r" (.+)$",
     re.M,
 )
@@ -129,7 +129,7 @@ def test_the_pages_show_commands_to_be_typed():
             [
                 place
                 for place, words in typed()
-                if place == "README.md" and not words[0].startswith("-")
+                if place == "first_steps.md" and not words[0].startswith("-")
             ]
         )
         >= 9

@@ -8,7 +8,9 @@ from rbdyn_ros.parameters import tables
 
 ROOT = Path(__file__).parents[2]
 PACKAGE, TEST = ROOT / "rbdyn_ros", ROOT / "test"
-PAGES = sorted((*ROOT.glob("*.md"), *(p for p in ROOT.glob("[!.]*/**/*.md"))))
+BUILT = {ROOT / name for name in ("build", "install", "log", "dist")}  # by colcon, pip, testbed
+FOLDERS_OF_PAGES = [path for path in ROOT.glob("[!.]*/") if path.is_dir() and path not in BUILT]
+PAGES = sorted((*ROOT.glob("*.md"), *(p for f in FOLDERS_OF_PAGES for p in f.rglob("*.md"))))
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TESTS = {path.stem for path in TEST.rglob("test_*.py")}
 FOLDERS = {path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("__init__.py")}

@@ -151,11 +151,11 @@ def test_a_click_pushes_the_tip_horizontally_towards_it_and_ends(graph, height):
     assert after.twist.twist.angular.y > 0.0  # the tip went towards +x
 
 
-def test_the_force_of_the_readme_is_seen_at_the_cart(graph):
+def test_the_force_of_the_first_steps_is_seen_at_the_cart(graph):
     """While the controller is inactive, whose commands would replace it; slowly, so that a busy
     machine keeps the rate.
     """
-    text = (Path(__file__).parents[2] / "README.md").read_text()
+    text = (Path(__file__).parents[2] / "doc" / "first_steps.md").read_text()
     assert "ros2 lifecycle set /pendulum_controller deactivate" in text
     rate, data = re.search(
         r"ros2 topic pub -r (\d+) /effort_controller/commands std_msgs/msg/Float64MultiArray "
