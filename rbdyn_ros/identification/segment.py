@@ -35,8 +35,8 @@ SETTLED = 1e-10  # part of the squares that one more step would remove
 def _shoot(system, options, h, force, slope, room):
     """Step through a segment and return how many steps succeeded.
 
-    `room` has S (n + 1, 11) states, the first given; J (10, 12) and G (10, 10); Z (n + 1, 10, 10)
-    and W (n + 1, 10, 14) of (I.2), their first given. `slope` (n, 2, 5) is du/dp of `FORCES`.
+    `room` has S (n + 1, 11) states, the first given; J (10, 12) and G (10, 12); Z (n + 1, 10, 10)
+    and W (n + 1, 10, 16) of (I.2), their first given. `slope` (n, 2, 5) is du/dp of `FORCES`.
     """
     S, J, G, Z, W = room
     loop = derivatives.StepSequence((1.0,), None, options.tolerance, h, 0.0)
@@ -72,7 +72,7 @@ def compile_steps(template: Callable[..., Any], name: str) -> Any:
     return specialize(
         template,
         name,
-        by_state=derivatives.compile_steps(METHOD, "state"),
+        by_state=derivatives.compile_steps(METHOD, "state", has_friction=True),
         by_parameters=derivatives.compile_steps(METHOD, "parameters"),
     )
 
@@ -108,7 +108,7 @@ class Segment:
         self.S[0] = np.concatenate(start)
         self.Z, self.W = np.zeros((n + 1, 10, 10)), np.zeros((n + 1, 10, PATH + FORCES))
         self.Z[0] = np.eye(10)
-        self.J, self.G = np.zeros((10, 12)), np.zeros((10, 10))
+        self.J, self.G = np.zeros((10, 12)), np.zeros((10, 12))
         self.slope = np.zeros((n, 2, FORCES))
         self.slope[:, 0, 3] = self.slope[:, 1, 4] = -self.h * (np.arange(n) + 0.5)
 
