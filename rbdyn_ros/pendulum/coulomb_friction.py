@@ -1,21 +1,20 @@
 """The Coulomb friction of cart and joint, smoothed about rest.
 
-A force on the cart and a torque at the joint, each against its velocity, (1.9):
+A force on the cart and a torque at the joint, each against its velocity:
 
-    F = -mu_c x' / sqrt(|x'|^2 + v_0^2),    tau_f = -mu_j w / sqrt(|w|^2 + w_0^2)
+    F = -mu_c x' / sqrt(|x'|^2 + v_0^2),    tau_f = -mu_j w / sqrt(|w|^2 + w_0^2)           (1.12)
 
-with v_0 = 1 mm/s, w_0 = 1 mrad/s: constant in size above a few v_0, viscous with mu_c / v_0 below, so
-that a cart under a force F < mu_c creeps with v_0 F / sqrt(mu_c^2 - F^2) and does not stand still.
+with v_0 = 1 mm/s and w_0 = 1 mrad/s. Both are constant in size above a few v_0 and viscous below,
+so that a cart under a force F < mu_c creeps with v_0 F / sqrt(mu_c^2 - F^2).
 
 About rest this is stiff. So `slow` lets friction act alone for a time s, at a fixed attitude, by
-the implicit rule of Euler for the dampings b(x'), d(w) that have the same force,
+the implicit rule of Euler for the dampings b, d that have the same force,
 
-    (M + s diag(d, b)) (w, x')_1 = M (w, x')_0,    b = mu_c / sqrt(|x'_1|^2 + v_0^2), d likewise,
+    (M + s diag(d, b)) (w, x')_1 = M (w, x')_0,   b = mu_c / sqrt(|x'_1|^2 + v_0^2),        (1.13)
 
-whose b and d follow by `SWEEPS` substitutions. Each is dissipative whatever s: M is that of a
-cart and a rod of larger masses, and nothing is solved but their velocities. The steps of the
-methods stand between two of these halves (`integrators.friction_steps`). Forces of constant size
-are exact; the error is of first order where the velocity turns or comes to rest.
+d likewise, which follow by `SWEEPS` substitutions. Any of these takes energy, whatever s. The
+steps of the methods stand between two such halves (`integrators.friction_steps`). A friction whose
+direction stays is exact; where the velocity turns or comes to rest the error is of first order.
 """
 
 from math import sqrt
