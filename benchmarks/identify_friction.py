@@ -1,7 +1,7 @@
 """Coulomb friction in `identify`: records of a plant in MuJoCo, whose friction is not ours.
 
-The truth is a cart with a damping of 1.2 N s/m and a friction of 0, 0.05, 0.1, 0.3 or 1.5 N under a
-rod of 0.6 kg with its center of mass at 0.75 m and a moment of 0.1126 kg m^2, 12 ms behind its
+The truth is a cart with a damping of 1.2 N s/m and a friction of 0, 0.05, 0.1, 0.3 or 1.5 N under
+a rod of 0.6 kg with its center of mass at 0.75 m and a moment of 0.1126 kg m^2, 12 ms behind its
 commands, for 60 s under `lqr` with a multisine of 6 N. MuJoCo steps it with 0.5 ms (RK4). Its
 friction is, in turn, a force -mu tanh(|v| / 0.5 mm/s) against the velocity, with the cart driven
 along x and y, and MuJoCo's own `frictionloss`, along x alone, which has one number for each axis.
@@ -37,7 +37,14 @@ BAND, FORCE = (0.1, 5.0), 6.0  # [Hz], [N]
 DELAY, PLACE, ANGLE = 0.012, 5e-4, 1e-3  # [s], [m], [rad]
 NEAR = 5e-4  # [m/s] within which the force along the velocity is smoothed
 WITHIN, LEAST = 0.02, {"cart.friction": 5e-3, "delay": 2.4e-4}
-NAMES = ("cart.mass", "cart.damping", "cart.friction", "rod.center_of_mass", "rod.inertia", "delay")
+NAMES = (
+    "cart.mass",
+    "cart.damping",
+    "cart.friction",
+    "rod.center_of_mass",
+    "rod.inertia",
+    "delay",
+)
 PLANT = Params(
     cart_damping=1.2,
     rod_mass=0.6,

@@ -84,7 +84,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Fit these, with commas; the others are known, as is the rod's mass by default "
             "(default: cart.mass, cart.damping, rod.center_of_mass, rod.inertia, joint.damping, "
             "delay; of a rod that swings without a force: rod.equivalent_length, joint.damping; "
-            "with cart.friction and joint.friction where the record shows them; also rod.mass, rod.inertia_3, gravity, gain, lag, bias.roll, bias.pitch, tilt.roll, "
+            "with cart.friction and joint.friction where the record shows them; also rod.mass, "
+            "rod.inertia_3, gravity, gain, lag, bias.roll, bias.pitch, tilt.roll, "
             "tilt.pitch).",
         ),
         (

@@ -180,14 +180,20 @@ def decay_notes(found: Fit, system: System) -> list[str]:
 
 
 def friction_notes(found: Fit) -> list[str]:
-    """Return a sentence on the Coulomb friction that was looked for and not found."""
-    if not found.unseen:
-        return []
-    parts = [f"{name} (less than {most:.2g} {UNITS[name]})" for name, most in found.unseen]
-    return [
-        f"the motion shows no Coulomb friction, {' and '.join(parts)}: with it the fit is not "
-        "better than by chance, and it is taken as 0"
+    """Return sentences on how certain a fitted Coulomb friction is, and on what was not found."""
+    sentences = [
+        f"the motion shows Coulomb friction: {name} is {value / width:.2g} times its interval of "
+        "95 % above 0"
+        for name, value, width in found.rows
+        if name in plant_numbers.FRICTION and 0.0 < width < value
     ]
+    if found.unseen:
+        parts = [f"{name} (less than {most:.2g} {UNITS[name]})" for name, most in found.unseen]
+        sentences.append(
+            f"the motion does not show {' and '.join(parts)}: with it the fit is not better than "
+            "by chance, so it is taken as 0"
+        )
+    return sentences
 
 
 LOWEST, POINTS = 0.02, 2000  # [Hz], frequencies up to half the rate of the loop

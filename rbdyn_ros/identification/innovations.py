@@ -36,7 +36,7 @@ from rbdyn_ros.geometry import quaternion, unit_quaternion
 from rbdyn_ros.identification.plant_numbers import COLUMNS, FROM, numbers, plant
 from rbdyn_ros.identification.segment import METHOD, ZERO, compile_steps
 from rbdyn_ros.integrators import derivatives, select
-from rbdyn_ros.pendulum import rod_on_cart, spherical_pendulum
+from rbdyn_ros.pendulum import coulomb_friction, rod_on_cart, spherical_pendulum
 from rbdyn_ros.types import Array, Contacts, System
 
 LATER = 0.01  # [s] of more delay
@@ -267,8 +267,7 @@ def gain(model: ObserverModel, h: float, forget: float, deviation: Array) -> Arr
     [s].
     """
     n = max(1, math.ceil(h / LONGEST - 1e-9))
-    # the slope of a friction at rest holds for some mm/s only
-    system = model.system._replace(contacts=Contacts(), cart_friction=0.0, joint_friction=0.0)
+    system = coulomb_friction.without(model.system)._replace(contacts=Contacts())
     rest = spherical_pendulum.upright()
     steps = select.select(METHOD), system, rest, spherical_pendulum.no_input(), h / n, n
     A = derivatives.total(derivatives.along(*steps))[0]

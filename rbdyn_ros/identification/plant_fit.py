@@ -85,6 +85,7 @@ DECAY_SEGMENTS, LONGEST_SEGMENT = 8, 10.0  # of a rod that hangs: number, and le
 SWING_DAMPING = 0.01  # damping ratio from which the fit of a rod that hangs begins
 SAMPLE = 0.01  # [s] between two samples that are fitted
 SEEN_FROM = 1.5  # intervals of 95 % by which an optional number must exceed 0
+SMOOTH = 1e-4  # of the weight (times the lever): no bearing has less friction
 LOOSE = 5.0 * CREEP  # [m/s] that 5 % of the samples of a cart that breaks loose exceed
 HELD_BACK = 5  # segments of which one is not fitted but compared
 
@@ -196,9 +197,9 @@ def fit(
     is the usual length.
 
     One sample every 10 ms is fitted; one segment in every `HELD_BACK` is not fitted but
-    compared. `robust`: residuals of more than three deviations count less. The `optional` numbers
-    are fitted too, but for those that do not exceed their intervals `SEEN_FROM` times: these are
-    taken as 0, are in `unseen`, and the others are fitted without them. Raise ValueError for a
+    compared. `robust`: residuals of more than three deviations count less. The `optional`
+    frictions are fitted too, but for those that do not exceed their intervals `SEEN_FROM` times:
+    these are taken as 0, are in `unseen`, and the others are fitted without them. Raise ValueError for a
     name that is unknown, for moments of inertia that differ where their one value is to be fitted,
     and for records that are too short.
     """
@@ -214,19 +215,28 @@ def fit(
     begin, unseen = _start(system, names + optional, records), []
     while True:
         found = _fit(records, system, begin, cut, robust)
-        left = [row for row in found.rows if row[0] in optional]
-        name, value, width = min(left, key=_certainty, default=("", 0.0, 0.0))
-        if _certainty((name, value, width)) >= SEEN_FROM or not left:
+        fitted = plant(system, found.given)
+        rows = [row for row in found.rows if row[0] in optional]
+        certain = [_certainty(row, fitted) for row in rows]
+        if not rows or min(certain) >= SEEN_FROM:
             return found._replace(unseen=tuple(unseen))
+        name, value, width = rows[certain.index(min(certain))]
         optional = tuple(other for other in optional if other != name)
         unseen.append((name, value + width))
         system = plant(system, {name: 0.0})
         begin = {other: found.given[other] for other in names + optional}
 
 
-def _certainty(row: tuple[str, float, float]) -> float:
-    """Return by how many of its intervals a fitted number is above 0."""
-    _, value, width = row
+def _certainty(row: tuple[str, float, float], system: System) -> float:
+    """Return by how many of its intervals a friction is above 0; none if it is below `SMOOTH` of
+    the weight that it carries.
+    """
+    name, value, width = row
+    force = (system.cart_mass + system.rod_mass) * system.gravity
+    if name == "joint.friction":
+        force = system.rod_mass * system.gravity * system.center
+    if value <= SMOOTH * force:
+        return 0.0
     return value / width if width > 0.0 else math.inf
 
 
@@ -312,8 +322,9 @@ def _check_loose(problem: _Problem, given: dict[str, float]) -> None:
 def _start(
     system: System, names: tuple[str, ...], records: list[MotionRecord]
 ) -> dict[str, float]:
-    """Return the numbers, by their names, from which the fit begins: those known before or, of records of rods
-    that swing without a force, those that follow from the frequency and the recoil of the cart.
+    """Return the numbers, by their names, from which the fit begins: those known before or, of
+    records of rods that swing without a force, those that follow from the frequency and the recoil
+    of the cart.
     """
     begin = {name: start_of(system, name) for name in names}
     if not any(record.force.any() for record in records):

@@ -2,9 +2,9 @@
 
     friction for h/2,  step of h,  friction for h/2
 
-each half by `pendulum.coulomb_friction.slow`. A method calls `take` where there is friction and its
-own loop where there is none, whose steps are then the same to the last bit. The order is two at
-most, and one where the velocity turns or comes to rest within a few steps.
+each half by `pendulum.coulomb_friction.slow`. A method whose `advance` has both calls the kernel of
+`around` where there is friction, and its own loop where there is none. The order is two at most,
+and one where the velocity turns or comes to rest.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,9 @@ from rbdyn_ros.types import State
 
 @inlined
 def half(system, h, q, v):
-    """Let the friction act on v (5,) for h/2; return m dV [N s], the joint's impulse on the rod."""
+    """Let the friction act on v (5,) for h/2; return m dV [N s], the impulse of the joint on the
+    rod.
+    """
     _, Q, w, u = boundary.read_plant(system, q, v)
     R = unit_quaternion.matrix(Q)
     before = rod_on_cart.center_velocity(system, R, w, u)

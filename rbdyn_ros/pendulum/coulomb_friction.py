@@ -34,6 +34,13 @@ def acts(system):
     return system.cart_friction != 0.0 or system.joint_friction != 0.0
 
 
+def without(system: System) -> System:
+    """Return the system without friction, as laws and observers have it: a linearization at rest
+    would have the slope mu / v_0, which holds for some mm/s only.
+    """
+    return system._replace(cart_friction=0.0, joint_friction=0.0)
+
+
 @inlined
 def dampings(system, w, u):
     """Return (b [N s/m], d [N m s/rad]), the dampings with the force of the friction at the

@@ -54,7 +54,7 @@ def test_rattle_comes_to_the_continuous_equations():
 
 
 def test_the_cart_comes_to_rest_after_the_distance_of_coulomb():
-    """With the rod hanging at rest below a heavy joint the cart slides as a block: v^2 M / 2 mu."""
+    """With a rod that weighs nothing it slides as a block: by v^2 M / 2 mu."""
     params = REFERENCE._replace(
         cart_mass=3.0, rod_mass=1e-6, rod_inertia=(1e-6, 1e-6, 1e-6), cart_friction=MU
     )
