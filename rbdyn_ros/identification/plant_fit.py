@@ -199,9 +199,9 @@ def fit(
     One sample every 10 ms is fitted; one segment in every `HELD_BACK` is not fitted but
     compared. `robust`: residuals of more than three deviations count less. The `optional`
     frictions are fitted too, but for those that do not exceed their intervals `SEEN_FROM` times:
-    these are taken as 0, are in `unseen`, and the others are fitted without them. Raise ValueError for a
-    name that is unknown, for moments of inertia that differ where their one value is to be fitted,
-    and for records that are too short.
+    these are taken as 0, are in `unseen`, and the others are fitted without them. Raise ValueError
+    for a name that is unknown, for moments of inertia that differ where their one value is to be
+    fitted, and for records that are too short.
     """
     cut = _check_and_cut(records, system, names + optional, segment)
     if len(cut.fitted) <= len(names) + len(optional):

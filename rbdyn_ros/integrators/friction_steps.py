@@ -2,7 +2,7 @@
 
     friction for h/2,  step of h,  friction for h/2
 
-each half by `pendulum.coulomb_friction.slow`. A method whose `advance` has both calls the kernel of
+each half by `pendulum.coulomb_friction.slow`. The `advance` of a method calls the kernel of
 `around` where there is friction, and its own loop where there is none. The order is two at most,
 and one where the velocity turns or comes to rest.
 """
