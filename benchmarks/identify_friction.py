@@ -1,5 +1,7 @@
 """Coulomb friction in `identify`: records of a plant in MuJoCo, whose friction is not ours.
 
+    python benchmarks/identify_friction.py [--json FILE] [--quick]
+
 The truth is a cart with a damping of 1.2 N s/m and a friction of 0, 0.05, 0.1, 0.3 or 1.5 N under
 a rod of 0.6 kg with its center of mass at 0.75 m and a moment of 0.1126 kg m^2, 12 ms behind its
 commands, for 60 s under `lqr` with a multisine of 6 N. MuJoCo steps it with 0.5 ms (RK4). Its

@@ -107,8 +107,10 @@ def power(system, input, t, q, v):
         + vec.dot(load.F, V)
         + vec.dot(load.T, vec.matvec(R, w))
     )
-    system = coulomb_friction.as_damping(system, w, x)
     lost = system.cart_damping * (x[0] * x[0] + x[1] * x[1]) + system.joint_damping * vec.dot(w, w)
+    if coulomb_friction.acts(system):
+        b, d = coulomb_friction.dampings(system, w, x)
+        lost += b * (x[0] * x[0] + x[1] * x[1]) + d * vec.dot(w, w)
     return given - lost
 
 

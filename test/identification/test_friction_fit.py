@@ -173,7 +173,7 @@ def test_derivatives_of_the_residuals_by_friction_are_those_of_differences():
 
 
 def test_a_rod_that_swings_out_shows_the_friction_of_its_joint(tmp_path):
-    """phi'' = -(g / L) sin phi - (d / J) phi' - (mu / J) sign phi', by SciPy, without velocities."""
+    """L phi'' = -g sin phi and both frictions of the joint, by SciPy, without velocities."""
     L, d, mu = 0.0985, 0.02, 0.004 / (0.15 * 0.074 * 0.0985)  # mu: 0.004 N m over J
 
     def rate(_, y):
