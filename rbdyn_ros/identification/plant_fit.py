@@ -55,6 +55,7 @@ from rbdyn_ros.identification.plant_numbers import (
     plant,
     size_of,
     start_of,
+    weight,
 )
 from rbdyn_ros.identification.records import (
     MOVED,
@@ -85,6 +86,7 @@ DECAY_SEGMENTS, LONGEST_SEGMENT = 8, 10.0  # of a rod that hangs: number, and le
 SWING_DAMPING = 0.01  # damping ratio from which the fit of a rod that hangs begins
 SAMPLE = 0.01  # [s] between two samples that are fitted
 SEEN_FROM = 1.5  # intervals of 95 % by which an optional number must exceed 0
+LEAST_SCALE = 1e-4  # of the larger of both deviations
 SMOOTH = 1e-4  # of the weight (times the lever): no bearing has less friction
 LOOSE = 5.0 * CREEP  # [m/s] that 5 % of the samples of a cart that breaks loose exceed
 HELD_BACK = 5  # segments of which one is not fitted but compared
@@ -232,10 +234,7 @@ def _certainty(row: tuple[str, float, float], system: System) -> float:
     the weight that it carries.
     """
     name, value, width = row
-    force = (system.cart_mass + system.rod_mass) * system.gravity
-    if name == "joint.friction":
-        force = system.rod_mass * system.gravity * system.center
-    if value <= SMOOTH * force:
+    if value <= SMOOTH * weight(system, name):
         return 0.0
     return value / width if width > 0.0 else math.inf
 
@@ -295,7 +294,9 @@ def _fit(
         _check_explained(left, problem.segments)
         if problem.segments is first:
             _copy_starts(segments, first)
-        scale = np.repeat(np.maximum(left, 1e-12), 2)
+        # of a cart that stands the residuals are 0: with their deviation alone the rod would not
+        # count in the ranks of `Segment`
+        scale = np.repeat(np.maximum(left, max(1e-12, LEAST_SCALE * max(left))), 2)
         problem = problem.on(cut.fitted, scale)
     _check_loose(problem, dict(zip(names, p.tolist())))
     others = problem.on(rest, problem.scale) if rest else None

@@ -73,6 +73,7 @@ DEFAULT = (
 )
 
 FRICTION = ("cart.friction", "joint.friction")  # which are fitted where a record shows them
+LITTLE = 1e-3  # of the weight, from which the fit of a friction begins
 DECAY = (LENGTH, "joint.damping")  # of a rod that swings on a cart that stands
 SWINGING = ("cart.mass", "cart.damping", "rod.inertia", "joint.damping")  # that moves the cart
 
@@ -165,8 +166,19 @@ def check(names: tuple[str, ...], system: System) -> None:
         )
 
 
+def weight(system: System, name: str) -> float:
+    """Return the weight that the friction `name` carries [N], of the joint times its lever
+    [N m].
+    """
+    if name == "joint.friction":
+        return system.rod_mass * system.gravity * system.center
+    return (system.cart_mass + system.rod_mass) * system.gravity
+
+
 def start_of(system: System, name: str) -> float:
     """Return the value from which the fit of a number begins."""
+    if name in FRICTION:
+        return max(float(numbers(system)[name]), LITTLE * weight(system, name))
     return max(float(numbers(system)[name]), FROM.get(name, 0.0))
 
 

@@ -28,6 +28,10 @@ SEEN = 4  # components of xi that are compared: the place of the cart, the rod's
 FREE = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi at the start of a segment: the spin is known
 FORCES = 5  # columns of W that are forces: gain, delay, lag, and (I.14) along x and y
 RANK = 1e-9  # relative singular value below which a change of the start does not show
+# A step that makes the squares larger is taken again without the directions that show less than
+# these parts of the first: the velocity of a cart that sticks shows in its first millimeters only.
+FAINT = (1e-3, 1e-2, 0.1)
+WORSE = 1.0 + 1e-6  # times the squares
 STEPS = 8  # of Gauss and Newton for the state of a segment
 SETTLED = 1e-10  # part of the squares that one more step would remove
 
@@ -164,21 +168,27 @@ class Segment:
         if not np.isfinite(residual).all():
             nothing = np.zeros((residual.size, SEGMENT_COLUMNS))
             return np.full(residual.size, np.nan), nothing
-        Q, R = self._basis(scale)
+        Q, R, shown = self._basis(scale)
         for _ in range(STEPS):
             less = Q.T @ residual.ravel()  # its square is what a change of the start removes
             if less @ less < SETTLED * (1e-9 + np.sum(residual**2)):
                 break
-            start = self.S[0].copy()
-            xi = np.zeros(10)
-            xi[FREE] = -R @ less
-            self.move(xi)
-            residual = self.shoot(trial) / scale
-            if not np.isfinite(residual).all():
+            start, before, found = self.S[0].copy(), np.sum(residual**2), None
+            for least in (0.0, *FAINT):
+                kept = shown > least
+                xi = np.zeros(10)
+                xi[FREE] = -R[:, kept] @ less[kept]
+                self.S[0] = start
+                self.move(xi)
+                found = self.shoot(trial) / scale
+                if np.sum(found**2) <= WORSE * before:  # nan compares false
+                    break
+            else:
                 self.S[0] = start
                 residual = self.shoot(trial) / scale
                 break
-            Q, R = self._basis(scale)
+            residual = found
+            Q, R, shown = self._basis(scale)
         seen = np.zeros((len(self.at), SEEN, 4))  # of the fall and of the bias
         seen[:, 0, 0] = seen[:, 1, 1] = self._shift()[:, 0]
         seen[:, 2:, 2:] = self._by_bias(trial.bias)
@@ -221,12 +231,13 @@ class Segment:
             z - w * tz + a * ty - b * tx,
         )
 
-    def _basis(self, scale: Array) -> tuple[Array, Array]:
+    def _basis(self, scale: Array) -> tuple[Array, Array, Array]:
         """Return Q (n, k) and R (8, k): an orthonormal basis of what changes of the state at the
-        start change, and these changes. Of a cart that stands, its velocity changes nothing.
+        start change, and these changes; and how much (k,) each shows, relative to the first. Of a
+        cart that stands, its velocity changes nothing.
         """
         Z = -self.Z[self.at, :SEEN][:, :, FREE] / scale[:, None]
         Q, R = np.linalg.qr(Z.reshape(-1, len(FREE)))
         U, s, V = np.linalg.svd(R)
         kept = s > RANK * s[0]
-        return Q @ U[:, kept], V[kept].T / s[kept]
+        return Q @ U[:, kept], V[kept].T / s[kept], s[kept] / s[0]

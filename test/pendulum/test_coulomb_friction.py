@@ -40,7 +40,7 @@ def error(name, params, state, input, h, seconds=1.0):
 def test_steps_come_to_the_continuous_equations(name):
     """Under a force and a wrench, spinning: the friction turns with the velocity."""
     coarse, fine = (error(name, RUBBING, spinning(), PUSHED, h) for h in (4e-3, 1e-3))
-    assert fine < 4e-5
+    assert fine < 1e-4
     assert fine < 0.3 * coarse
 
 
@@ -49,7 +49,7 @@ def test_rattle_comes_to_the_continuous_equations():
     params, state = RUBBING._replace(rod_inertia=(0.4, 0.4, 0.1)), spinning()
     state.v[4] = 0.0
     coarse, fine = (error("rattle_s2", params, state, FORCED, h) for h in (4e-3, 1e-3))
-    assert fine < 4e-5
+    assert fine < 1e-4
     assert fine < 0.3 * coarse
 
 
