@@ -28,10 +28,11 @@ SEEN = 4  # components of xi that are compared: the place of the cart, the rod's
 FREE = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi at the start of a segment: the spin is known
 FORCES = 5  # columns of W that are forces: gain, delay, lag, and (I.14) along x and y
 RANK = 1e-9  # relative singular value below which a change of the start does not show
-# A step that makes the squares larger is taken again without the directions that show less than
-# these parts of the first: the velocity of a cart that sticks shows in its first millimeters only.
-FAINT = (1e-3, 1e-2, 0.1)
-WORSE = 1.0 + 1e-6  # times the squares
+# A step that makes the squares larger is replaced by the best of others: by a part of it, or without
+# the directions that show less than a part of the first. The velocity of a cart that sticks shows
+# in its first millimeters only, and the linear step would be far too large.
+TRIES = ((1.0, 0.0), (1.0, 1e-3), (1.0, 1e-2), (1.0, 0.1), (0.25, 0.0))
+WORSE = 1.0 + 1e-6  # times the squares, which a step may leave
 STEPS = 8  # of Gauss and Newton for the state of a segment
 SETTLED = 1e-10  # part of the squares that one more step would remove
 
@@ -173,21 +174,19 @@ class Segment:
             less = Q.T @ residual.ravel()  # its square is what a change of the start removes
             if less @ less < SETTLED * (1e-9 + np.sum(residual**2)):
                 break
-            start, before, found = self.S[0].copy(), np.sum(residual**2), None
-            for least in (0.0, *FAINT):
-                kept = shown > least
-                xi = np.zeros(10)
-                xi[FREE] = -R[:, kept] @ less[kept]
-                self.S[0] = start
-                self.move(xi)
-                found = self.shoot(trial) / scale
-                if np.sum(found**2) <= WORSE * before:  # nan compares false
-                    break
-            else:
-                self.S[0] = start
-                residual = self.shoot(trial) / scale
+            start, best, least = self.S[0].copy(), np.zeros(len(FREE)), WORSE * np.sum(residual**2)
+            for part, faint in TRIES:
+                kept = shown > faint
+                change = -part * R[:, kept] @ less[kept]
+                found = self._shoot_from(start, change, trial, scale)
+                if np.sum(found**2) < least:  # nan compares false
+                    best, least = change, np.sum(found**2)
+                    if part == 1.0 and faint == 0.0:
+                        break
+            stays = not best.any()
+            residual = self._shoot_from(start, best, trial, scale)
+            if stays:
                 break
-            residual = found
             Q, R, shown = self._basis(scale)
         seen = np.zeros((len(self.at), SEEN, 4))  # of the fall and of the bias
         seen[:, 0, 0] = seen[:, 1, 1] = self._shift()[:, 0]
@@ -195,6 +194,14 @@ class Segment:
         moved = np.concatenate((self.W[self.at, :SEEN], seen), axis=2)
         W = (-moved / scale[:, None]).reshape(-1, moved.shape[2])
         return residual.ravel(), W - Q @ (Q.T @ W)
+
+    def _shoot_from(self, start: Array, change: Array, trial: SegmentPlant, scale: Array) -> Array:
+        """Return the residuals over `scale` from the state `start` (11,) changed by xi[FREE]."""
+        xi = np.zeros(10)
+        xi[FREE] = change
+        self.S[0] = start
+        self.move(xi)
+        return self.shoot(trial) / scale
 
     def _shift(self) -> Array:
         """Return t^2 / 2 (samples, 1) since the start."""
