@@ -28,9 +28,9 @@ SEEN = 4  # components of xi that are compared: the place of the cart, the rod's
 FREE = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi at the start of a segment: the spin is known
 FORCES = 5  # columns of W that are forces: gain, delay, lag, and (I.14) along x and y
 RANK = 1e-9  # relative singular value below which a change of the start does not show
-# A step that makes the squares larger is replaced by the best of others: by a part of it, or without
-# the directions that show less than a part of the first. The velocity of a cart that sticks shows
-# in its first millimeters only, and the linear step would be far too large.
+# A step that makes the squares larger is replaced by the best of others: a part of it, or one that
+# leaves out directions that show less than a part of the first. The velocity of a cart that sticks
+# shows in its first millimeters only, and the linear step would be far too large.
 TRIES = ((1.0, 0.0), (1.0, 1e-3), (1.0, 1e-2), (1.0, 0.1), (0.25, 0.0))
 WORSE = 1.0 + 1e-6  # times the squares, which a step may leave
 STEPS = 8  # of Gauss and Newton for the state of a segment
