@@ -4,7 +4,7 @@
 
 The truth is a cart with a damping of 1.2 N s/m and a friction of 0, 0.05, 0.1, 0.3 or 1.5 N under
 a rod of 0.6 kg with its center of mass at 0.75 m and a moment of 0.1126 kg m^2, 12 ms behind its
-commands, for 60 s under `lqr` with a multisine of 6 N. MuJoCo steps it with 0.5 ms (RK4). Its
+commands, for 40 s under `lqr` with a multisine of 6 N. MuJoCo steps it with 0.5 ms (RK4). Its
 friction is, in turn, a force -mu tanh(|v| / 0.5 mm/s) against the velocity, with the cart driven
 along x and y, and MuJoCo's own `frictionloss`, along x alone, which has one number for each axis.
 Measured are positions with noise of 0.5 mm and angles with noise of 1 mrad.
@@ -34,7 +34,7 @@ from rbdyn_ros.types import State
 
 FRICTIONS = (0.0, 0.05, 0.1, 0.3, 1.5)  # [N]
 RECORDS, QUICK = 20, 2  # of each
-H, PARTS, DURATION = 0.002, 4, 60.0  # [s] of a period, steps of it, [s]
+H, PARTS, DURATION = 0.002, 4, 40.0  # [s] of a period, steps of it, [s]
 BAND, FORCE = (0.1, 5.0), 6.0  # [Hz], [N]
 DELAY, PLACE, ANGLE = 0.012, 5e-4, 1e-3  # [s], [m], [rad]
 NEAR = 5e-4  # [m/s] within which the force along the velocity is smoothed
