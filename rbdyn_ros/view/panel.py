@@ -166,7 +166,7 @@ def _input(gui: viser.GuiApi, control: Control) -> tuple[Any, Any]:
     person.
     """
     parameter, value = control.parameter, control.value
-    label, hint = with_unit(parameter.name, parameter.unit), _hint(parameter)
+    label, hint = with_unit(parameter.name, _unbroken(parameter.unit)), _hint(parameter)
     made: Any
     if choices := choices_of(parameter):
         known = choices if value in choices else (*choices, value)  # the path of a file
@@ -186,6 +186,11 @@ def _input(gui: viser.GuiApi, control: Control) -> tuple[Any, Any]:
             made = gui.add_text(label, _text(value), hint=hint + _ENTER)
         return made, form.on_submit
     return made, made.on_update
+
+
+def _unbroken(unit: str) -> str:
+    """Return a unit as it is printed, with characters at which the page breaks no line."""
+    return unit.replace("^2", "²").replace("^3", "³").replace(" ", "\u00a0").replace("/", "\u2215")
 
 
 def _text(value: Any) -> str:
