@@ -1,7 +1,8 @@
 """The keys of the page, and the help that names them.
 
 viser's commands bind the keys, and list them in the page's own palette (Ctrl+K). A key acts as the
-button of the same name does; while something is typed into an input it does not act.
+button of the same name does; while something is typed into an input it does not act. The letters
+of viser's own keys, W A S D Q E, move the camera.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,7 +51,7 @@ class Keys:
             ),
             Key("C", "Camera as at the start", show["Home"]),
             Key("F", "Camera follows the cart, or stays", show["Follow"]),
-            Key("D", "Dark or light", show["Dark"]),
+            Key("L", "Light or dark", show["Dark"]),
             Key("H", "This help, or its end", self.toggle_help),
         )
         for key in self.keys:

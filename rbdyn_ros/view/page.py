@@ -160,14 +160,15 @@ class Page:
         self._toolbar = Toolbar(gui, self.source, refuse, self._write, self.options, show)
         tabs = gui.add_tab_group()
         has_second = self.source.ghost() is not None
-        self._plots = Plots(gui, tabs.add_tab("Plots"), has_second)
+        with tabs.add_tab("Plots"):
+            self._plots = Plots(gui, has_second)
         parameters = tabs.add_tab("Parameters")
         self._panel = Panel(gui, parameters, self.source, self._write)
         self._panel.refresh()
         with tabs.add_tab("Events"):
             self._toolbar.add_events(gui)
-            # the browser's tab: the page moves a title from where it stands into its head
-            gui.add_markdown(f"<title>{NAME}</title>")
+        # the browser's tab: the page moves a title from where it stands into its head
+        gui.add_markdown(f"<title>{NAME}</title>")
 
         @server.on_client_connect
         async def _(client: viser.ClientHandle) -> None:

@@ -139,8 +139,10 @@ class Panel:
 
     def _set(self, name: str, value: Any) -> str:
         try:
-            if isinstance(value, str) and self._controls[name].parameter.kind != "string":
-                value = value_of(value, name)
+            kind = self._controls[name].parameter.kind
+            if isinstance(value, str) and kind != "string":
+                is_empty = kind.endswith("_array") and not value.strip()
+                value = () if is_empty else value_of(value, name)
             return self._source.set_control(name, value)
         except ValueError as error:
             return str(error)
@@ -194,7 +196,9 @@ def _unbroken(unit: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value as it is typed."""
+    """Return a value as it is typed; an empty list is an empty input."""
+    if isinstance(value, (tuple, list)) and not len(value):
+        return ""
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(_text, value))}]"
     return f"{value:.9g}" if isinstance(value, float) else str(value)

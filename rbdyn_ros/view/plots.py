@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from rbdyn_ros.view.source import IMPACT, PUSH, WATCHDOG, Event, SceneState
 SPAN, RATE = 10.0, 20.0  # [s] shown; [Hz] at which samples are kept
 POINTS = int(SPAN * RATE)
 # [px] what a window 800 high leaves for all plots; the highest of one, its frame, the axis of time
-ROOM, HIGHEST, FRAME, TIME_AXIS = 474, 118, 11, 24
+ROOM, HIGHEST, FRAME, TIME_AXIS = 462, 118, 11, 24
 _BLUE, _ORANGE, _GREEN, _RED = "#1f62d2", "#e07a2e", "#288c50", "#d62828"
 _GREY, _PALE = "#7a828a", "#b4bac0"
 MARKED, FAULT = (IMPACT, WATCHDOG, PUSH), "fault: "
@@ -47,16 +47,18 @@ PLOTS = (
         (
             Curve("x", _BLUE, lambda s: s.cart[0]),
             Curve("y", _GREEN, lambda s: s.cart[1]),
-            Curve("set x", _GREY, lambda s: s.set_point[0] if s.set_point else math.nan, False),
-            Curve("set y", _PALE, lambda s: s.set_point[1] if s.set_point else math.nan, False),
+            Curve(
+                "set point", _GREY, lambda s: s.set_point[0] if s.set_point else math.nan, False
+            ),
+            Curve("", _PALE, lambda s: s.set_point[1] if s.set_point else math.nan, False),
         ),
     ),
     Plot(
         "force [N]",
         (-1.0, 1.0),
         (
-            Curve("commanded x", _GREY, lambda s: s.commanded[0], False),
-            Curve("commanded y", _PALE, lambda s: s.commanded[1], False),
+            Curve("commanded", _GREY, lambda s: s.commanded[0], False),
+            Curve("", _PALE, lambda s: s.commanded[1], False),
             Curve("x", _BLUE, lambda s: s.applied[0]),
             Curve("y", _GREEN, lambda s: s.applied[1]),
         ),
@@ -81,13 +83,16 @@ PLOTS = (
 class Plots:
     """The plots of one page, and the samples of the last seconds."""
 
-    def __init__(self, gui: viser.GuiApi, container: Any, has_second: bool = False):
-        """Draw into `container`; `has_second` adds the curves of a second run, dashed."""
-        self._gui, self._container, self._has_second = gui, container, has_second
+    def __init__(self, gui: viser.GuiApi, has_second: bool = False):
+        """Add the plots; `has_second` adds the curves of a second run, dashed."""
+        self._has_second = has_second
         self._samples: deque[tuple[float, ...]] = deque(maxlen=POINTS)
         self._events: deque[Event] = deque(maxlen=100)
-        self._shown: dict[str, Any] = {}  # by the plot's title
-        self._made: list[Any] = []
+        self._shown: tuple[bool, ...] = ()  # of each plot, whether it is
+        self._headings, self._handles = [], []
+        for plot in PLOTS:
+            self._headings.append(gui.add_html(self._heading(plot)))
+            self._handles.append(self._add(gui, plot))
 
     def sample(self, state: SceneState, second: SceneState | None = None) -> None:
         """Keep a state, and that of a second run at the same time, if the last is old enough;
@@ -121,56 +126,51 @@ class Plots:
         table = np.ascontiguousarray(table[:, table[0] >= newest - SPAN])
         marked = _find_marks(table[0], self._events)
         marks, column = np.where(marked, _ABOVE, _BELOW), 1
-        data: dict[Plot, tuple[Array, ...]] = {}
-        for plot in PLOTS:
+        shown = []
+        for plot, handle in zip(PLOTS, self._handles):
             count = len(self._drawn(plot, None, None))
             curves = table[column : column + count]
             column += count
             known = curves[np.isfinite(curves)]
-            if len(known):
-                drawable = (_fill_beginning(curve, float(known[0])) for curve in curves)
-                data[plot] = (table[0], *drawable, marks)
-        if self._shown.keys() == {plot.title for plot in data}:
-            for plot, columns in data.items():
-                self._shown[plot.title].data = columns
-        else:
-            self._make(data)
+            shown.append(bool(len(known)) or plot is PLOTS[-1])  # which has the axis of time
+            if shown[-1]:
+                first = float(known[0]) if len(known) else 0.0
+                drawable = (_fill_beginning(curve, first) for curve in curves)
+                handle.data = (table[0], *drawable, marks)
+        self._share_room(tuple(shown))
 
-    def _make(self, data: Mapping[Plot, tuple[Array, ...]]) -> None:
-        """Make these plots anew, as high as they fit together; the last has the axis of time."""
-        for handle in self._made:
-            handle.remove()
-        self._made, self._shown = [], {}
-        height = min(HIGHEST, (ROOM - TIME_AXIS) // len(data) - FRAME)
-        with self._container:
-            for k, (plot, columns) in enumerate(data.items()):
-                is_first, is_last = k == 0, k == len(data) - 1
-                heading = self._gui.add_html(self._heading(plot, is_first))
-                handle = self._add(plot, columns, height, is_last)
-                self._shown[plot.title] = handle
-                self._made += [heading, handle]
+    def _share_room(self, shown: tuple[bool, ...]) -> None:
+        """Show these plots, as high as they fit together."""
+        if shown == self._shown:
+            return
+        self._shown = shown
+        height = min(HIGHEST, (ROOM - TIME_AXIS) // sum(shown) - FRAME)
+        for plot, heading, handle, is_shown in zip(PLOTS, self._headings, self._handles, shown):
+            heading.visible = handle.visible = is_shown
+            handle.height = height + TIME_AXIS * (plot is PLOTS[-1])
 
     def _drawn(self, plot: Plot, first: Any, second: Any) -> list[tuple[Curve, Any]]:
         """Return the curves of a plot, each with what it is drawn of."""
         own = [(curve, first) for curve in plot.curves]
         return own + [(c, second) for c in plot.curves if c.of_second and self._has_second]
 
-    def _heading(self, plot: Plot, is_first: bool) -> str:
+    def _heading(self, plot: Plot) -> str:
         """Return the name of a plot and of its curves, over its upper edge, where it takes no
         room.
         """
         words = [f"<b>{plot.title}</b>"]
         named = [curve for curve in plot.curves if curve.label]
+        named.sort(key=lambda curve: not curve.of_second)
         words += [f"<span style='color:{curve.color}'>{curve.label}</span>" for curve in named]
-        if is_first:
+        if plot is PLOTS[0]:
             words.append(f"the last {SPAN:g} s{'; second run dashed' * self._has_second}")
         return (
             "<div style='position:relative;height:0;z-index:1;pointer-events:none'>"
-            "<span style='position:absolute;left:5.8em;top:0.45em;font-size:0.75em;"
+            "<span style='position:absolute;left:6.6em;top:0.45em;font-size:0.75em;"
             f"white-space:nowrap'>{' &nbsp;'.join(words)}</span></div>"
         )
 
-    def _add(self, plot: Plot, data: tuple[Array, ...], height: int, has_time: bool) -> Any:
+    def _add(self, gui: viser.GuiApi, plot: Plot) -> Any:
         lines = [
             uplot.Series(
                 label=curve.label or plot.title,
@@ -184,18 +184,20 @@ class Plots:
         marks = uplot.Series(
             label="event", scale="marks", stroke=_RED, width=1.0, points={"show": False}
         )
+        has_time = plot is PLOTS[-1]
         time = uplot.Axis(size=TIME_AXIS if has_time else 0, space=60, show=has_time)
-        return self._gui.add_uplot(
-            data,
+        empty = tuple(np.zeros(2) for _ in range(len(lines) + 2))
+        return gui.add_uplot(
+            empty,
             (uplot.Series(label="t"), *lines, marks),
             scales={
                 "x": uplot.Scale(time=False, auto=True),
                 "y": uplot.Scale(auto=True, range=_soft_range(*plot.least)),
                 "marks": uplot.Scale(auto=False, range=(0.0, 1.0)),
             },
-            axes=(time, uplot.Axis(size=52, space=15)),
+            axes=(time, uplot.Axis(size=62, space=15)),
             legend=uplot.Legend(show=False),
-            height=height + TIME_AXIS * has_time,
+            height=HIGHEST,
             padding=(16, 12, 3, 0),
         )
 
