@@ -43,6 +43,8 @@ class Keys:
         self._modals: dict[int, Any] = {}  # the help that is open, by the browser's number
         self.keys = (
             Key("space", "Pause or play", lambda client: self._toggle()),
+            # the space bar does nothing while a tab of the panel has the focus
+            Key("P", "Pause or play", lambda client: self._toggle()),
             Key("R", f"Reset {source.resets}", lambda client: source.reset()),
             Key("N", "One step, while paused", lambda client: source.step()),
             *(
@@ -101,6 +103,9 @@ class Keys:
 
     def _help(self) -> str:
         source = self._source
+        bound: dict[str, list[str]] = {}
+        for key in self.keys:
+            bound.setdefault(key.label, []).append(key.hotkey)
         lines = [
             *(["- **Drag** the rod or the cart: a spring pulls it."] * source.can_push),
             *(["- **Click** the plane: the cart goes there."] * source.can_set_point),
@@ -109,7 +114,7 @@ class Keys:
             "",
             "| key | |",
             "|---|---|",
-            *(f"| {key.hotkey} | {key.label} |" for key in self.keys),
+            *(f"| {', '.join(hotkeys)} | {label} |" for label, hotkeys in bound.items()),
             "| Ctrl+K | All commands |",
             "",
             "doc/view.md has more.",

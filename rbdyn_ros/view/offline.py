@@ -167,7 +167,7 @@ class OfflineLoop(source.Source):
                 built.loop.law.reset()
                 self._install(runner, built)  # from here on nothing of the old one is taken
             before.end()
-            runner.begin()
+            self._launch(runner)
             self._log.add_reset(0.0)
         return ""
 
@@ -241,10 +241,16 @@ class OfflineLoop(source.Source):
         self._install(runner, built)
         if kept is not None:
             self._reference = kept
-        runner.begin()
+        self._launch(runner)
 
     def _make_runner(self, made: Setup, config: RunConfig) -> Runner:
         return Runner(made, config, self._prepare, lambda status: None)
+
+    def _launch(self, runner: Runner) -> None:
+        """Begin; the law has answered the first state when this returns, so that a step has it."""
+        runner.begin()
+        with runner.between_ticks:
+            self._prepare(runner)()
 
     def _install(self, runner: Runner, built: Built) -> None:
         """Let this runner, at its start, be what is shown and commanded."""

@@ -21,6 +21,7 @@ from contextlib import redirect_stdout, suppress
 from functools import partial
 from typing import Any, NamedTuple, cast
 
+import numpy as np
 import viser
 
 from rbdyn_ros.numerics.saturation import limit_force
@@ -172,8 +173,9 @@ class Page:
 
         @server.on_client_connect
         async def _(client: viser.ClientHandle) -> None:
+            client.camera.on_update(_suit_upright)
             if _is_upright(client):
-                client.camera.position, client.camera.look_at = PHONE
+                _move_camera(client, *PHONE)
 
         @server.on_client_disconnect
         async def _(client: viser.ClientHandle) -> None:
@@ -372,6 +374,15 @@ def spring_force(stiffness: float, limit: float, point: Vector, pointer: Vector)
 def _is_upright(client: viser.ClientHandle) -> bool:
     """Return whether a browser's window is that of a phone that is held upright."""
     return client.camera.image_height > PORTRAIT * client.camera.image_width
+
+
+async def _suit_upright(camera: viser.CameraHandle) -> None:
+    """Move a camera that a phone reports at the place for wide screens, which its browser may
+    have applied after the one for phones.
+    """
+    shown = camera.position, camera.look_at
+    if _is_upright(camera.client) and np.allclose(shown, CAMERA, atol=1e-3):
+        _move_camera(camera.client, *PHONE)
 
 
 def _move_camera(client: viser.ClientHandle, position: Vector, look_at: Vector) -> None:
