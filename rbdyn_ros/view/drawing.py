@@ -36,7 +36,9 @@ _THINNEST = 0.03  # [m] the least radius of a rod, so that a finger can grab it
 _SHORTEST = 0.02  # [m] below which an arrow is not drawn
 _LONGEST = 0.5  # of the rod's length: an arrow is never longer, so that the rod stays visible
 _UNSEEN = 1e-4  # [m], and of a quaternion: a change that is a small part of a pixel
-_NO_SHAPE = Shape(*[math.nan] * 5)  # all of a shape differs from it
+_NO_SHAPE = Shape(
+    math.nan, math.nan, math.nan, math.nan, math.nan
+)  # all of a shape differs from it
 _AT_THE_CART = ("applied", "commanded", "joint")  # arrows that are drawn in the cart's frame
 
 
@@ -127,7 +129,9 @@ class Drawing:
             fade_distance=25.0,
             shadow_opacity=0.25,
             plane_opacity=0.3,
-            **GRID[False],
+            cell_color=GRID[False]["cell_color"],
+            section_color=GRID[False]["section_color"],
+            plane_color=GRID[False]["plane_color"],
         )
 
     def _build(self, shape: Shape) -> None:

@@ -90,6 +90,7 @@ class Page:
         self._write = Writer(self._server)
         self.url = f"http://{self.options['host']}:{self._server.get_port()}"
         self._grab: Grab | None = None
+        self._phones: set[int] = set()  # the browsers' numbers
         self._drawn: SceneState | None = None
         self._next_event = 0
         self._ended = threading.Event()
@@ -173,13 +174,15 @@ class Page:
 
         @server.on_client_connect
         async def _(client: viser.ClientHandle) -> None:
-            client.camera.on_update(_suit_upright)
-            if _is_upright(client):
+            if client.camera.image_height > PORTRAIT * client.camera.image_width:
+                self._phones.add(client.client_id)
+                client.camera.on_update(_suit_phone)
                 _move_camera(client, *PHONE)
 
         @server.on_client_disconnect
         async def _(client: viser.ClientHandle) -> None:
             self._keys.forget(client)
+            self._phones.discard(client.client_id)
 
         @server.scene.on_click()
         def _(event: viser.SceneClickEvent) -> None:
@@ -203,7 +206,7 @@ class Page:
     def _show_home(self, client: viser.ClientHandle) -> None:
         """Put the camera of a browser where it was at the start, relative to a followed cart."""
         x, y = self._drawn.cart if self._drawn and self.options["camera.follow"] else (0.0, 0.0)
-        (px, py, pz), (lx, ly, lz) = PHONE if _is_upright(client) else CAMERA
+        (px, py, pz), (lx, ly, lz) = PHONE if client.client_id in self._phones else CAMERA
         self._write(_move_camera, client, (px + x, py + y, pz), (lx + x, ly + y, lz))
 
     def _follow(self, state: SceneState) -> None:
@@ -371,17 +374,11 @@ def spring_force(stiffness: float, limit: float, point: Vector, pointer: Vector)
     return limit_force((x, y, z), limit)[0]
 
 
-def _is_upright(client: viser.ClientHandle) -> bool:
-    """Return whether a browser's window is that of a phone that is held upright."""
-    return client.camera.image_height > PORTRAIT * client.camera.image_width
-
-
-async def _suit_upright(camera: viser.CameraHandle) -> None:
+async def _suit_phone(camera: viser.CameraHandle) -> None:
     """Move a camera that a phone reports at the place for wide screens, which its browser may
     have applied after the one for phones.
     """
-    shown = camera.position, camera.look_at
-    if _is_upright(camera.client) and np.allclose(shown, CAMERA, atol=1e-3):
+    if np.allclose((camera.position, camera.look_at), CAMERA, atol=1e-3):
         _move_camera(camera.client, *PHONE)
 
 

@@ -177,7 +177,7 @@ class Plots:
                 stroke=curve.color,
                 width=1.5,
                 points={"show": False},
-                **({"dash": (6.0, 4.0)} if of_second else {}),
+                dash=(6.0, 4.0) if of_second else (),
             )
             for curve, of_second in self._drawn(plot, False, True)
         ]

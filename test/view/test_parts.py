@@ -162,7 +162,6 @@ def test_the_camera_follows_the_cart_as_its_person_looks_at_it(server):
         assert client.camera.look_at == (0.5, -0.25, 1.0)
         shown._follow(SceneState(0.0, cart=(0.501, -0.25)))  # too little to be sent
         assert client.camera.position == (3.5, -0.25, 2.0)
-        client.camera.image_width, client.camera.image_height = 1280, 800
         shown._write = lambda act, *given: act(*given)
         shown._show_home(client)
         assert (client.camera.position, client.camera.look_at) == view_page.CAMERA
