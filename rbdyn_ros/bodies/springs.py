@@ -1,6 +1,6 @@
 """Springs and dampers within the step (doc/nonsmooth.md, M.27 to M.30).
 
-    f = -k (l - l_0) d/l at the node, half of it in either step             a part of the potential
+    f = -kappa (l - l_0) d/l at the node, half of it in either step         a part of the potential
     p := p + d r,   r = -(h/2) c (l' + w r/2),   w = d^T M^-1 d   before and after each step of h
 
 The damping is a substep of its own, the midpoint rule on the velocities of the node with the

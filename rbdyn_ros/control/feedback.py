@@ -48,10 +48,10 @@ def regulator(
     h: float,
     gain: Callable[..., tuple[Array, Array]] = riccati.gain,
 ) -> tuple[Array, Array]:
-    """Return (K (4,), S (4, 4)) that minimize the sum of h (e.Q e + R u^2) along the stepper's own
-    linearization.
+    """Return (K (4,), S (4, 4)) that minimize the sum of h (e.Q e + w_u u^2) along the stepper's
+    own linearization.
 
-    `weights` (4,) is the diagonal of Q, `force_weight` is R; `gain` is one of `riccati`. Raise
+    `weights` (4,) is the diagonal of Q, `force_weight` is w_u; `gain` is one of `riccati`. Raise
     ValueError if there is no such gain.
     """
     A, B = step_linearization.upright(system, h)

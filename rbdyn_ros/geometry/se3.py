@@ -13,10 +13,10 @@ One principle gives every formula: se(3) is so(3) over the dual numbers, V = w +
 0. A function f(w^) of SO(3) becomes the 6 x 6 matrix [[f, 0], [f', f]], where f' is the derivative
 of f at w along v (G.5).
 
-Wrenches (mu, f) have the moment FIRST. On SO(3) the adjoint matrices are R and w^ themselves.
+Wrenches (tau, f) have the moment FIRST. On SO(3) the adjoint matrices are R and w^ themselves.
 Source: the notebook "Geometric Discrete Variational Dynamics", with two of its formulas corrected:
-the bracket's linear part is v1 x w2 PLUS w1 x v2, and the coadjoint's moment is R^T mu - (R^T p) x
-(R^T f).
+the bracket's linear part is v1 x w2 PLUS w1 x v2, and the coadjoint's moment is
+R^T tau - (R^T p) x (R^T f).
 
 Homogeneous transforms T_IB (..., 4, 4) = [[R_IB, r_IB], [0, 1]]: r_IP = R_IB r_BP + r_IB.
 
@@ -74,15 +74,15 @@ def ad(V) -> np.ndarray:
 
 
 def coAd(T) -> np.ndarray:
-    """Return Ad_T^T (..., 6, 6): a world wrench in the body frame, (R^T mu - (R^T p) x (R^T f),
+    """Return Ad_T^T (..., 6, 6): a world wrench in the body frame, (R^T tau - (R^T p) x (R^T f),
     R^T f).
     """
     return float_arrays.transpose(Ad(T))
 
 
 def coad(V) -> np.ndarray:
-    """Return ad_V^T (..., 6, 6): (mu x w + f x v, f x w), the gyroscopic term of d(mu, f)/dt =
-    ad_V^T (mu, f).
+    """Return ad_V^T (..., 6, 6): (tau x w + f x v, f x w), the gyroscopic term of d(tau, f)/dt =
+    ad_V^T (tau, f).
     """
     return float_arrays.transpose(ad(V))
 

@@ -1,4 +1,4 @@
-"""SE(3) as tuples for the steppers: a pose is (Q, r), a twist V = (w, v), a wrench F = (mu, f).
+"""SE(3) as tuples for the steppers: a pose is (Q, r), a twist V = (w, v), a wrench F = (tau, f).
 
 Q is a unit quaternion (wxyz, body to world), r the position in the world; angular parts come
 FIRST. dexp and dlog are RIGHT-trivialized (the left ones take -V). The formulas are those of
@@ -91,17 +91,17 @@ def dlog(V, W):
 @kernel
 def dlog_transposed(V, F):
     """Return dlog_V^T F. With f(w^)^T = f(-w^), the dual of dlog_V is dlog_{-V} on the swapped
-    pair (f, mu).
+    pair (f, tau).
     """
-    f, mu = dlog(scale(-1.0, V), (F[1], F[0]))
-    return mu, f
+    f, tau = dlog(scale(-1.0, V), (F[1], F[0]))
+    return tau, f
 
 
 @kernel
 def Ad_transposed(T, F):
-    """Return Ad_T^T F = (R^T (mu - r x f), R^T f): a world wrench in the body frame."""
-    mu = vec.sub(F[0], vec.cross(T[1], F[1]))
-    return unit_quaternion.inverse_rotate(T[0], mu), unit_quaternion.inverse_rotate(T[0], F[1])
+    """Return Ad_T^T F = (R^T (tau - r x f), R^T f): a world wrench in the body frame."""
+    tau = vec.sub(F[0], vec.cross(T[1], F[1]))
+    return unit_quaternion.inverse_rotate(T[0], tau), unit_quaternion.inverse_rotate(T[0], F[1])
 
 
 @kernel

@@ -1,14 +1,15 @@
 """Online detection of a changed number of a plant: which one, by how much, and since when.
 
 Blocks of `BLOCK` seconds of the innovations nu and of their derivatives W by relative changes
-delta of `innovations.NAMES` give, with the covariance S of the noise,
+delta of `innovations.NAMES` give, with the covariance Sigma_nu of the noise,
 
-    eta = sum W^T S^-1 nu,   Lambda = sum W^T S^-1 W.                                         (I.9)
+    eta = sum W^T Sigma_nu^-1 nu,   Lambda = sum W^T Sigma_nu^-1 W.                           (I.9)
 
 Blocks older than the window give the plant as it was, by recursive least squares with
-forgetting: delta_0 with the covariance P. For each onset s in the window and each number i alone,
+forgetting: delta_0 with the covariance Sigma_delta. For each onset s in the window and each number
+i alone,
 
-    eta_s = sum_{b >= s} (eta_b - Lambda_b delta_0),   G = (1 + Lambda_s P)^-1,
+    eta_s = sum_{b >= s} (eta_b - Lambda_b delta_0),   G = (1 + Lambda_s Sigma_delta)^-1,
     delta_i = (G eta_s)_i / (G Lambda_s)_ii,   T_i(s) = (G eta_s)_i^2 / (G Lambda_s)_ii,     (I.10)
 
 the generalized likelihood ratio of "i changed by delta_i at s" and "nothing changed": of noise
@@ -16,13 +17,14 @@ alone T_i is chi^2 with one degree of freedom. Above the threshold the window is
 around the changed plant, by Gauss and Newton for each of the likeliest numbers; the one with the
 least
 
-    Q_i = sum r^T S^-1 r - eta^T P G eta,   r = nu - W delta_0 at the changed plant,         (I.11)
+    Q_i = sum r^T Sigma_nu^-1 r - eta^T Sigma_delta G eta,                                   (I.11)
+    r = nu - W delta_0 at the changed plant,
 
 is named, with those of hardly larger Q. What no single number explains (a push, an impact, two
-numbers at once) is discarded. S is that of the first seconds, times the factor by which the scores
-eta_b - Lambda_b delta_0 of its blocks scatter more than those of white noise, whose covariances
-are Lambda_b - Lambda_b P Lambda_b; each block has the same weight, for a large motion at the
-start, which determines delta_0, has nearly no scores left.
+numbers at once) is discarded. Sigma_nu is that of the first seconds, times the factor by which the
+scores eta_b - Lambda_b delta_0 of its blocks scatter more than those of white noise, whose
+covariances are Lambda_b - Lambda_b Sigma_delta Lambda_b; each block has the same weight, for a
+large motion at the start, which determines delta_0, has nearly no scores left.
 
 Source: A. S. Willsky and H. L. Jones, IEEE Trans. Automatic Control 21 (1976) 108; M. Basseville
 and I. V. Nikiforov, Detection of Abrupt Changes (1993), chapter 7.
@@ -91,7 +93,7 @@ class _Sums(NamedTuple):
 
     eta: Array  # (p,)
     information: Array  # Lambda (p, p)
-    square: float  # sum nu^T S^-1 nu
+    square: float  # sum nu^T Sigma_nu^-1 nu
     count: int
 
 
@@ -111,8 +113,8 @@ class ChangeDetector:
         self._blocks: list[_Block] = []
         self._sums: list[_Sums] = []
         self._cold, self._next = 1, 0.0
-        self._L = self._root = np.empty(0)  # of (I.7), and S^-1/2; empty: not known yet
-        self._factor = 1.0  # by which S is larger than the covariance
+        self._L = self._root = np.empty(0)  # of (I.7), and Sigma_nu^-1/2; empty: not known yet
+        self._factor = 1.0  # by which Sigma_nu is larger than the covariance
         self._delta, self._P = np.zeros(len(NAMES)), np.diag(PRIOR**2)
         self.learned = 0.0  # [s] of the motion used, first for the noise, then for the rest
 
@@ -123,7 +125,7 @@ class ChangeDetector:
 
     @property
     def _past(self) -> Array:
-        """P, with a floor, so that the plant is never known exactly."""
+        """Sigma_delta, with a floor, so that the plant is never known exactly."""
         return 0.5 * (self._P + self._P.T) + np.diag((KNOWN * LEAST) ** 2)
 
     def command(self, t: float, force: tuple[float, float]) -> None:

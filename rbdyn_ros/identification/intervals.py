@@ -10,7 +10,7 @@ where the residuals of a record repeat after the time T, all of those in the sam
 The covariance is that of the fits that leave out one cluster each (the jackknife). With
 H_c = J_c^T J_c, g_c = J_c^T r_c of cluster c and H = J^T J they differ from the whole fit by
 
-    d_c = -(H - H_c)^-1 g_c,   cov p = (m - 1)/m sum_c d_c d_c^T,                             (I.5)
+    d_c = -(H - H_c)^-1 g_c,   Sigma_p = (m - 1)/m sum_c d_c d_c^T,                           (I.5)
 
 and an interval of 95 % is as wide as Student's distribution with m - 1 degrees of freedom says.
 

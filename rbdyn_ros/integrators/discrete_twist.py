@@ -2,15 +2,16 @@
 step.
 
 With T_{k+1} = T_k exp(xi), xi = h V, and G = diag(I, m 1) in the frame of the center of mass,
-L_d = (h/2) V.G V - (h/2)(P(T_k) + P(T_{k+1})) has the two momenta (doc/mathematics.md, section 8)
+L_d = (h/2) V.G V - (h/2)(E_p(T_k) + E_p(T_{k+1})) with the potential energy E_p has the two
+momenta (doc/mathematics.md, section 8)
 
-    mu-  = dlog_xi^T G V      at k,      mu+ = dlog_{-xi}^T G V      at k + 1,                (8.2)
+    Pi-  = dlog_xi^T G V      at k,      Pi+ = dlog_{-xi}^T G V      at k + 1,                (8.2)
 
-dlog being right-trivialized. A wrench F and the left-trivialized differential T*dP join them with
-h/2 at each end:
+dlog being right-trivialized. A wrench F and the left-trivialized differential T*dE_p join them
+with h/2 at each end:
 
-    dlog_xi^T G V = mu_k + (h/2)(F - T*dP)(T_k),
-    mu_{k+1} = dlog_{-xi}^T G V + (h/2)(F - T*dP)(T_{k+1})                                    (8.3)
+    dlog_xi^T G V = Pi_k + (h/2)(F - T*dE_p)(T_k),
+    Pi_{k+1} = dlog_{-xi}^T G V + (h/2)(F - T*dE_p)(T_{k+1})                                 (8.3)
 """
 
 from rbdyn_ros.geometry import coefficients, twist, vec

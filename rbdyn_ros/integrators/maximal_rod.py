@@ -81,10 +81,10 @@ def stage(system, E, inputs, state, guess):
     pi = vec2.axpy(M, u, vec2.scale(half, u0))
 
     b = about_joint(l, R, p_w, p_r)
-    Ph = vec2.add(pi, p_r)
-    turn = discrete_rod.solve(E, R, Ph, b, guess, inputs.tolerance, inputs.max_iterations)
+    p_xh = vec2.add(pi, p_r)
+    turn = discrete_rod.solve(E, R, p_xh, b, guess, inputs.tolerance, inputs.max_iterations)
     e = vec.matvec(R, vec.scale(l, turn.e))
-    D = vec2.sub(vec2.scale(E.X, Ph), vec2.scale(E.mu, e))
+    D = vec2.sub(vec2.scale(E.X, p_xh), vec2.scale(E.chi, e))
     Dr = (*vec2.add(D, e), e[2])
     ell = vec.sub(vec.scale(m * i_h, Dr), p_r)
 

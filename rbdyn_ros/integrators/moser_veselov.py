@@ -1,9 +1,9 @@
 """The reduced Moser-Veselov step on R^2 x SO(3): symplectic, time-symmetric, exact momenta, order
 2.
 
-The state is carried as momenta (p, P); one 3x3 Newton a step. See `discrete_rod` for the equations
-and doc/mathematics.md, section 2. Moser, Veselov, Comm. Math. Phys. 139 (1991); Lee, Leok,
-McClamroch (2005).
+The state is carried as momenta (p, p_x); one 3x3 Newton a step. See `discrete_rod` for the
+equations and doc/mathematics.md, section 2. Moser, Veselov, Comm. Math. Phys. 139 (1991); Lee,
+Leok, McClamroch (2005).
 """
 
 from rbdyn_ros.geometry import unit_quaternion, vec, vec2
@@ -20,30 +20,30 @@ Options = composition.Options
 def stage(E, system, load, tolerance, max_iterations, f, state, guess):
     """Take one step of (2.6) to (2.9); return (state, turn).
 
-    `state` is (x, Q, R, p, P, tau, U), the last two the forces at its node; f the sines' force at
-    the other end; `guess` the scalar part of the turn.
+    `state` is (x, Q, R, p, p_x, tau, U), the last two the forces at its node; f the sines' force
+    at the other end; `guess` the scalar part of the turn.
     """
-    x, Q, R, p, P, tau, U = state
+    x, Q, R, p, p_x, tau, U = state
     half = 0.5 * E.h
     b = vec.axpy(half, tau, p)
-    Ph = vec2.axpy(half, U, P)
-    turn = discrete_rod.solve(E, R, Ph, b, guess, tolerance, max_iterations)
-    e, ml = turn.e, E.mu * E.l
-    D = (E.X * Ph[0] - ml * vec.dot(R[0], e), E.X * Ph[1] - ml * vec.dot(R[1], e))
-    ke = vec.dot(R[2], e)
+    p_xh = vec2.axpy(half, U, p_x)
+    turn = discrete_rod.solve(E, R, p_xh, b, guess, tolerance, max_iterations)
+    e, ml = turn.e, E.chi * E.l
+    D = (E.X * p_xh[0] - ml * vec.dot(R[0], e), E.X * p_xh[1] - ml * vec.dot(R[1], e))
+    ze = vec.dot(R[2], e)
     Q = unit_quaternion.product(Q, (turn.w, *turn.v))
     R = unit_quaternion.matrix(Q)
     Q = unit_quaternion.renormalize(Q)
     tau = rod_on_cart.torque(system, load, R)
     U = rod_on_cart.horizontal(load, f)
-    p = vec.axpy(half, tau, discrete_rod.transport_momentum(E, turn, ke, R, Ph))
-    P = vec2.axpy(half, U, vec2.sub(Ph, vec2.scale(E.cart_damping, D)))
-    return (vec2.add(x, D), Q, R, p, P, tau, U), turn
+    p = vec.axpy(half, tau, discrete_rod.transport_momentum(E, turn, ze, R, p_xh))
+    p_x = vec2.axpy(half, U, vec2.sub(p_xh, vec2.scale(E.cart_damping, D)))
+    return (vec2.add(x, D), Q, R, p, p_x, tau, U), turn
 
 
 @kernel
 def write(system, q, v, state):
-    """Write (x, Q, R, p, P, ...) as positions and velocities; return the latter (w, u)."""
+    """Write (x, Q, R, p, p_x, ...) as positions and velocities; return the latter (w, u)."""
     w, u = rod_on_cart.velocities(system, state[2], state[3], state[4])
     boundary.write(q, v, state[0], state[1], w, u)
     return w, u
@@ -58,9 +58,9 @@ def steps(system, options, input, sines, h, n, state, reaction):
     load, (t, q, v) = rod_on_cart.load(input), state
     x, Q, w, u = boundary.read_plant(system, q, v)
     R = unit_quaternion.matrix(Q)
-    p, P = rod_on_cart.momenta(system, R, w, u)
+    p, p_x = rod_on_cart.momenta(system, R, w, u)
     f = rod_on_cart.sines_at(sines, t)
-    here = (x, Q, R, p, P, rod_on_cart.torque(system, load, R), rod_on_cart.horizontal(load, f))
+    here = (x, Q, R, p, p_x, rod_on_cart.torque(system, load, R), rod_on_cart.horizontal(load, f))
     bend = bend_old = 0.125 * vec.dot(w, w)
     iterations, worst = 0, 0.0
     for i in range(n):

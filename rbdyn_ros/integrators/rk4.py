@@ -73,11 +73,11 @@ def rates(system, load, f, q, w, u):
     J = (I[0] + m * l * l, I[1] + m * l * l, I[2])
     p = vec.sub(vec.axpy(-system.joint_damping, w, tau), vec.cross(w, vec.times(J, w)))
     a = (l * w[2] * w[0], l * w[2] * w[1], -l * (w[0] * w[0] + w[1] * w[1]))  # w x (w x c)
-    P = (
+    p_x = (
         U[0] - system.cart_damping * u[0] - m * vec.dot(R[0], a),
         U[1] - system.cart_damping * u[1] - m * vec.dot(R[1], a),
     )
-    dw, du = rod_on_cart.velocities(system, R, p, P)
+    dw, du = rod_on_cart.velocities(system, R, p, p_x)
     return u, unit_quaternion.rate(q, w), dw, du
 
 

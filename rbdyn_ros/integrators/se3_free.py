@@ -1,7 +1,7 @@
 """DREPE of a free rigid body on SE(3): one pose, one momentum, Newton or RIQN (8.3).
 
 RIQN takes V <- V - G^-1 rho, no matrix: the recursive impulse-based quasi-Newton of the discrete
-recursive Newton-Euler algorithm, for one body. The space momentum Ad_{T^-1}^T mu is exact when
+recursive Newton-Euler algorithm, for one body. The space momentum Ad_{T^-1}^T Pi is exact when
 nothing acts. The exponential of SE(3) is a screw: the center of mass of a tumbling body leaves its
 straight line by O(h^2), unlike SO(3) x R^3.
 """
@@ -26,8 +26,8 @@ class Options(NamedTuple):
 
 @inlined
 def wrench(system, disturbance, Q):
-    """Return F - T*dP [body] of the weight and a wrench (force, torque in the world; point in the
-    body from the center of mass).
+    """Return F - T*dE_p [body] of the weight and a wrench (force, torque in the world; point in
+    the body from the center of mass).
     """
     d = disturbance
     F = unit_quaternion.inverse_rotate(Q, vec.three(d, 0))
@@ -43,8 +43,8 @@ def solve(system, h, V, left, options, K, z):
     scale = vec.size(left[0]) + vec.size(left[1]) + 1e-300
     iterations = 0
     while True:
-        mu = twist.dlog_transposed(twist.scale(h, V), discrete_twist.metric(I, m, V))
-        r = twist.sub(mu, left)
+        Pi = twist.dlog_transposed(twist.scale(h, V), discrete_twist.metric(I, m, V))
+        r = twist.sub(Pi, left)
         error = (vec.size(r[0]) + vec.size(r[1])) / scale
         if not error > options.tolerance or iterations == options.max_iterations:
             return V, r, iterations, error
@@ -72,10 +72,10 @@ def advance_free(system, options, disturbance, h, n, q, v):
     K, z = np.empty((6, 6)), np.empty(6)
     r, Q = vec.three(q, 0), (q[3], q[4], q[5], q[6])
     V = vec.three(v, 3), unit_quaternion.inverse_rotate(Q, vec.three(v, 0))
-    V_old, mu = V, discrete_twist.metric(I, m, V)
+    V_old, Pi = V, discrete_twist.metric(I, m, V)
     done, iterations, worst = 0, 0, 0.0
     for _ in range(n):
-        left = twist.add(mu, twist.scale(0.5 * h, wrench(system, disturbance, Q)))
+        left = twist.add(Pi, twist.scale(0.5 * h, wrench(system, disturbance, Q)))
         guess = twist.sub(twist.scale(2.0, V), V_old)
         V_old = V
         V, rest, count, error = solve(system, h, guess, left, options, K, z)
@@ -86,12 +86,12 @@ def advance_free(system, options, disturbance, h, n, q, v):
         step = twist.exp(twist.scale(h, V))
         Q, r = twist.product((Q, r), step)
         Q = unit_quaternion.renormalize(Q)
-        mu = twist.dlog_transposed(twist.scale(-h, V), discrete_twist.metric(I, m, V))
-        mu = twist.add(mu, twist.scale(0.5 * h, wrench(system, disturbance, Q)))
-        mu = twist.sub(mu, twist.Ad_transposed(step, rest))  # what the solver left
+        Pi = twist.dlog_transposed(twist.scale(-h, V), discrete_twist.metric(I, m, V))
+        Pi = twist.add(Pi, twist.scale(0.5 * h, wrench(system, disturbance, Q)))
+        Pi = twist.sub(Pi, twist.Ad_transposed(step, rest))  # what the solver left
         done += 1
     q[0], q[1], q[2] = r
     q[3], q[4], q[5], q[6] = Q
-    v[0], v[1], v[2] = unit_quaternion.rotate(Q, vec.scale(1.0 / m, mu[1]))
-    v[3], v[4], v[5] = vec.divide(mu[0], I)
+    v[0], v[1], v[2] = unit_quaternion.rotate(Q, vec.scale(1.0 / m, Pi[1]))
+    v[3], v[4], v[5] = vec.divide(Pi[0], I)
     return done, iterations, worst

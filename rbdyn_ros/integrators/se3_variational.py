@@ -6,14 +6,14 @@ cart by h c, joined by r = R l e3 + (x, 0): with n = R_k^T (c, 0) the joint hold
     v = w x l e3 + dexp_{hw}^-1 n,   dexp_f^-1 n = n - f x n/2 + D f x (f x n).               (8.6)
 
 The joint's force drops out of the momenta about the joint and of rod and cart together. With
-(mu, f) = dlog_{hV}^T G V, and p, P those at k with their half-step impulses, a step solves
+(Pi_w, Pi_v) = dlog_{hV}^T G V, and p, p_x those at k with their half-step impulses, a step solves
 
-    q1 = mu + l e3 x f + (d/2) h w - p,   q2 = (M + b h/2) c + (R_k f)_xy - P                 (8.7)
+    q1 = Pi_w + l e3 x Pi_v + (d/2) h w - p,   q2 = (M + b h/2) c + (R_k Pi_v)_xy - p_x       (8.7)
 
 for w and c by Newton's method, and then, F = exp(hw),
 
-    p_{k+1} = F^T (p - h n x f) - d h w + (h/2) tau_{k+1},
-    P_{k+1} = P - b h c + (h/2) U_{k+1}.                                                      (8.8)
+    p_{k+1} = F^T (p - h n x Pi_v) - d h w + (h/2) tau_{k+1},
+    p_x,k+1 = p_x - b h c + (h/2) U_{k+1}.                                                    (8.8)
 
 Order 2, exact momenta, bounded energy. For a thin rod it is a poor choice: the logarithm adds the
 axial inertia h^2/12 (I_t + m l^2 - I_a) |w_perp|^2, and the spin lags (use moser_veselov).
@@ -34,9 +34,9 @@ Options = composition.Options
 
 
 @inlined
-def residual(system, h, R, w, c, p, P):
-    """Return (q1, q2, (n, V, D, dD/ds), (mu, f)) of (8.7), R: rows of R_k; if the cart is fixed,
-    q2 is c.
+def residual(system, h, R, w, c, p, p_x):
+    """Return (q1, q2, (n, V, D, dD/ds), (Pi_w, Pi_v)) of (8.7), R: rows of R_k; if the cart is
+    fixed, q2 is c.
     """
     l, n, turn = system.center, vec.axpy(c[0], R[0], vec.scale(c[1], R[1])), vec.scale(h, w)
     s, across = vec.dot(turn, turn), vec.cross(turn, n)
@@ -44,23 +44,23 @@ def residual(system, h, R, w, c, p, P):
     v = vec.axpy(D, vec.cross(turn, across), vec.axpy(-0.5, across, n))
     V = w, (v[0] + l * w[1], v[1] - l * w[0], v[2])
     xi = turn, vec.scale(h, V[1])
-    mu, f = discrete_twist.momentum(system.inertia, system.rod_mass, xi, V, D, D1)
+    Pi_w, Pi_v = discrete_twist.momentum(system.inertia, system.rod_mass, xi, V, D, D1)
     d, Mb = 0.5 * h * system.joint_damping, system.cart_mass + 0.5 * h * system.cart_damping
-    q1 = vec.sub(vec.axpy(d, w, about_joint(l, mu, f)), p)
-    q2 = (Mb * c[0] + vec.dot(R[0], f) - P[0], Mb * c[1] + vec.dot(R[1], f) - P[1])
+    q1 = vec.sub(vec.axpy(d, w, about_joint(l, Pi_w, Pi_v)), p)
+    q2 = (Mb * c[0] + vec.dot(R[0], Pi_v) - p_x[0], Mb * c[1] + vec.dot(R[1], Pi_v) - p_x[1])
     free, fixed = system.cart_free, 1.0 - system.cart_free
     q2 = vec2.axpy(free, q2, vec2.scale(fixed, c))
-    return q1, q2, (n, V, D, D1), (mu, f)
+    return q1, q2, (n, V, D, D1), (Pi_w, Pi_v)
 
 
 @inlined
-def about_joint(l, mu, f):
-    """Return mu + l e3 x f."""
-    return (mu[0] - l * f[1], mu[1] + l * f[0], mu[2])
+def about_joint(l, Pi_w, Pi_v):
+    """Return Pi_w + l e3 x Pi_v."""
+    return (Pi_w[0] - l * Pi_v[1], Pi_w[1] + l * Pi_v[0], Pi_w[2])
 
 
 class Jacobian(NamedTuple):
-    """The derivatives of q1 and f of (8.7) by w (three rows) and by c (two columns)."""
+    """The derivatives of q1 and Pi_v of (8.7) by w (three rows) and by c (two columns)."""
 
     q_w: tuple
     q_c: tuple
@@ -131,31 +131,31 @@ def newton_step(system, h, R, J, q1, q2):
 
 
 @inlined
-def solve(system, options, h, R, p, P, guess):
-    """Solve (8.7) by Newton's method from the guess (w, c); return (w, c, n, f, iterations,
+def solve(system, options, h, R, p, p_x, guess):
+    """Solve (8.7) by Newton's method from the guess (w, c); return (w, c, n, Pi_v, iterations,
     relative residual).
 
     The residual is measured against the size of the momenta in it.
     """
     (w, c), iterations = guess, 0
     while True:
-        q1, q2, place, (mu, f) = residual(system, h, R, w, c, p, P)
-        scale = vec.size(mu) + vec.size(f) + abs(P[0]) + abs(P[1]) + 1e-300
+        q1, q2, place, (Pi_w, Pi_v) = residual(system, h, R, w, c, p, p_x)
+        scale = vec.size(Pi_w) + vec.size(Pi_v) + abs(p_x[0]) + abs(p_x[1]) + 1e-300
         error = (vec.size(q1) + abs(q2[0]) + abs(q2[1])) / scale
         if not error > options.tolerance or iterations == options.max_iterations:
-            return w, c, place[0], f, iterations, error
+            return w, c, place[0], Pi_v, iterations, error
         dw, dc = newton_step(system, h, R, jacobian(system, h, R, place), q1, q2)
         w, c = vec.sub(w, dw), vec2.sub(c, dc)
         iterations += 1
 
 
 @inlined
-def apply_loads(system, load, f, half, R, p, P):
+def apply_loads(system, load, f, half, R, p, p_x):
     """Return the momenta about the joint and of rod and cart together after half a step's impulse
     of the weight, the wrench and the force on the cart, with the sines' force f; half = h/2.
     """
     p = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
-    return p, vec2.axpy(half, rod_on_cart.horizontal(load, f), P)
+    return p, vec2.axpy(half, rod_on_cart.horizontal(load, f), p_x)
 
 
 @inlined
@@ -168,19 +168,19 @@ def stage(system, options, load, h, forces, state, guess):
     """
     (x, Q, w, u), half = state, 0.5 * h
     R = unit_quaternion.matrix(Q)
-    p, P = rod_on_cart.momenta(system, R, w, u)
-    p, P = apply_loads(system, load, forces[0], half, R, p, P)
-    w, c, n, f, iterations, error = solve(system, options, h, R, p, P, guess)
+    p, p_x = rod_on_cart.momenta(system, R, w, u)
+    p, p_x = apply_loads(system, load, forces[0], half, R, p, p_x)
+    w, c, n, Pi_v, iterations, error = solve(system, options, h, R, p, p_x, guess)
     turn = twist.rotation(vec.scale(h, w))
     x = vec2.axpy(h, c, x)
     Q = unit_quaternion.renormalize(unit_quaternion.product(Q, turn))
     R = unit_quaternion.matrix(Q)
-    p = unit_quaternion.inverse_rotate(turn, vec.axpy(-h, vec.cross(n, f), p))
+    p = unit_quaternion.inverse_rotate(turn, vec.axpy(-h, vec.cross(n, Pi_v), p))
     p = vec.axpy(-h * system.joint_damping, w, p)
-    P = vec2.sub(P, vec2.scale(h * system.cart_damping, c))
-    p, P = apply_loads(system, load, forces[1], half, R, p, P)
+    p_x = vec2.sub(p_x, vec2.scale(h * system.cart_damping, c))
+    p, p_x = apply_loads(system, load, forces[1], half, R, p, p_x)
     guess = w, c
-    w, u = rod_on_cart.velocities(system, R, p, P)
+    w, u = rod_on_cart.velocities(system, R, p, p_x)
     return (x, Q, w, u), guess, iterations, error
 
 

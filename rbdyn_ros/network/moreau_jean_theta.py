@@ -4,17 +4,17 @@ impacts inside steps.
 Unknown the end velocity v of a step and the impulses P, with q(v) = q_k (+) h (theta v + (1 -
 theta) v_k) and M taken at the point of the step that theta names,
 
-    R(v) = M (v - v_k) - h theta F(t_{k+1}, q(v), v) - h (1 - theta) F(t_k, q_k, v_k)
+    r(v) = M (v - v_k) - h theta F(t_{k+1}, q(v), v) - h (1 - theta) F(t_k, q_k, v_k)
          = H^T P                                                                             (N.15)
     u = H v + dh/dt  and P  obey the laws of the closed interactions; equalities always are closed,
     a contact is if  y_N + gamma h u_N <= 0  at t_k, up to TOUCHING                          (N.16)
 
 Newton: with W = M - h theta dF/dv - (h theta)^2 dF/dq,
 
-    v_free = v - W^-1 R(v),     v := v_free + W^-1 H^T P,     P from  u = G P + u_free,
+    v_free = v - W^-1 r(v),     v := v_free + W^-1 H^T P,     P from  u = G P + u_free,
     G = H W^-1 H^T                                                                           (N.17)
 
-until R(v) - H^T P and the law with H at the new q vanish. `linearized` takes the first of these
+until r(v) - H^T P and the law with H at the new q vanish. `linearized` takes the first of these
 steps only, from v_k: H is that of q_k (+) h v_k, the motion without forces. Siconos does so
 wherever forces do not depend on the velocity; for constant matrices the step is exact. Order 2
 (theta = 1/2) in smooth motion, 1 through impacts. Sources: Moreau (1988), Jean (1999); the Siconos

@@ -4,7 +4,7 @@ The acceleration is that of all forces at the instant of the state: weight, cart
 disturbance, the joint, and the contacts that press. Their forces lambda are found from the
 accelerations at that instant, by the law of the step with accelerations in place of velocities,
 
-    K_mu  contains  lambda  orthogonal to  a + mu |a_T| e_N  in  K_mu*,                     (I.1)
+    K_mu  contains  lambda  orthogonal to  a + mu |a_T| e_N  in  K_mu*,                     (N.33)
     a = D v'_free + D' v + W lambda,
 
 a sliding contact keeping lambda_T = -mu lambda_N u_T / |u_T|. Where its friction could stop it in
@@ -12,7 +12,7 @@ half a step, u_T is hardly larger than its own error, and lambda_T has the direc
 friction in the last step. An impact has no acceleration: after a call of the stepper that holds
 one the value is the mean over that call,
 
-    R^T ((v_p - v_p at its start) / T - g).                                                 (I.2)
+    R^T ((v_p - v_p at its start) / T - g).                                                 (N.34)
 
 doc/ros.md says what readers may conclude from it.
 """
@@ -54,7 +54,7 @@ def at(R, w, dw, du, gravity, position):
 
 @inlined
 def mean(R, w, u, memory, gravity, position):
-    """Return (I.2) over the last call of the stepper; `memory` is that of the contacts."""
+    """Return (N.34) over the last call of the stepper; `memory` is that of the contacts."""
     s, p, i_T = memory.start, (0.0, 0.0, position), 1.0 / memory.interval[0]
     before = unit_quaternion.rotate((s[2], s[3], s[4], s[5]), vec.cross((s[8], s[9], s[10]), p))
     change = vec.sub(vec.matvec(R, vec.cross(w, p)), before)
@@ -68,8 +68,9 @@ def mean(R, w, u, memory, gravity, position):
 
 @part
 def with_contacts(memory, work, system, loads, t, state, goes_on, position):
-    """Return (specific force, whether (I.1) has a solution) at t, with the forces of the contacts,
-    of the state (x, Q, R, w, x'); `loads` are those on the rod and the force on the cart.
+    """Return (specific force, whether (N.33) has a solution) at t, with the forces of the
+    contacts, of the state (x, Q, R, w, x'); `loads` are those on the rod and the force on the
+    cart.
 
     The contacts are those that pressed in the last step, which `memory` remembers, and those that
     touch without moving. `work` is another memory, which is written over.

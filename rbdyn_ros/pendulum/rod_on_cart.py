@@ -2,15 +2,15 @@
 
 Derived in doc/mathematics.md, section 1.
 
-With c = (0, 0, l) from the joint to the center of mass, J_p = I + m l^2 diag(1, 1, 0) and k = R^T
-e3,
+With c = (0, 0, l) from the joint to the center of mass, J_p = I + m l^2 diag(1, 1, 0) and the
+vertical in the body zeta = R^T e3,
 
-    p = J_p w + m c x R^T x'             angular momentum about the joint [body]            (1.3)
-    P = (M + m) x' + m [R (w x c)]_xy    horizontal momentum [world]                        (1.4)
-    E = (p.w + P.x') / 2 + m g l k_3     energy, potential zero at z = 0                    (1.5)
-    Lz = (R p)_z + (x x P)_z,  p3 = I_3 w_3                                                 (1.6)
+    p   = J_p w + m c x R^T x'             angular momentum about the joint [body]          (1.3)
+    p_x = (M + m) x' + m [R (w x c)]_xy    horizontal momentum [world]                      (1.4)
+    E   = (p.w + p_x.x') / 2 + m g l zeta_3    energy, potential zero at z = 0              (1.5)
+    Lz  = (R p)_z + (x x p_x)_z,  p3 = I_3 w_3                                              (1.6)
 
-and p' + w x p + m (w x c) x R^T x' = tau - d w,  P' = U - b x',  tau and U the generalized forces.
+and p' + w x p + m (w x c) x R^T x' = tau - d w,  p_x' = U - b x',  tau and U the generalized forces.
 """
 
 import math
@@ -29,7 +29,7 @@ def lever(R, l, w):
 
 @inlined
 def momenta(system, R, w, x):
-    """Return (p, P) of the angular velocity w [body] and the cart velocity x (2,); R is the
+    """Return (p, p_x) of the angular velocity w [body] and the cart velocity x (2,); R is the
     rotation's rows.
     """
     m, l, I = system.rod_mass, system.center, system.inertia
@@ -44,27 +44,27 @@ def momenta(system, R, w, x):
 
 
 @inlined
-def velocities(system, R, p, P):
-    """Return (w, x') of the momenta (p, P), which solve (1.3), (1.4), also for a massless or a
+def velocities(system, R, p, p_x):
+    """Return (w, x') of the momenta (p, p_x), which solve (1.3), (1.4), also for a massless or a
     fixed cart.
 
-    Eliminating x' leaves A w = p - mu c x R^T (P, 0) with mu = m / (M + m) and
-    A = I + (1 - mu) m l^2 diag(1, 1, 0) + mu m l^2 n n^T,  n = e3 x k,
+    Eliminating x' leaves A w = p - chi c x R^T (p_x, 0) with chi = m / (M + m) and
+    A = I + (1 - chi) m l^2 diag(1, 1, 0) + chi m l^2 n n^T,  n = e3 x zeta,
     inverted by Sherman and Morrison.
     """
-    m, l, I, k = system.rod_mass, system.center, system.inertia, R[2]
+    m, l, I, zeta = system.rod_mass, system.center, system.inertia, R[2]
     free = system.cart_free
     i_M = free / (system.cart_mass + m)
-    mu = m * i_M
-    i_1, i_2 = 1.0 / (I[0] + (1.0 - mu) * m * l * l), 1.0 / (I[1] + (1.0 - mu) * m * l * l)
-    P_b = vec.axpy(P[0], R[0], vec.scale(P[1], R[1]))
-    a1, a2 = i_1 * (p[0] + mu * l * P_b[1]), i_2 * (p[1] - mu * l * P_b[0])
-    n1, n2, s = -k[1], k[0], mu * m * l * l
+    chi = m * i_M
+    i_1, i_2 = 1.0 / (I[0] + (1.0 - chi) * m * l * l), 1.0 / (I[1] + (1.0 - chi) * m * l * l)
+    p_xb = vec.axpy(p_x[0], R[0], vec.scale(p_x[1], R[1]))
+    a1, a2 = i_1 * (p[0] + chi * l * p_xb[1]), i_2 * (p[1] - chi * l * p_xb[0])
+    n1, n2, s = -zeta[1], zeta[0], chi * m * l * l
     b1, b2 = i_1 * n1, i_2 * n2
     f = s * (n1 * a1 + n2 * a2) / (1.0 + s * (n1 * b1 + n2 * b2))
     w = (a1 - f * b1, a2 - f * b2, (1.0 / I[2]) * p[2])
     V = lever(R, l, w)
-    return w, (i_M * (P[0] - m * V[0]), i_M * (P[1] - m * V[1]))
+    return w, (i_M * (p_x[0] - m * V[0]), i_M * (p_x[1] - m * V[1]))
 
 
 @inlined
@@ -112,12 +112,12 @@ def sines_at(sines, t):
 
 @inlined
 def torque(system, load, R):
-    """Return tau about the joint [N m, body] of weight and wrench: -m g c x k + R^T T + r x R^T
+    """Return tau about the joint [N m, body] of weight and wrench: -m g c x zeta + R^T T + r x R^T
     F.
     """
-    k = R[2]
+    zeta = R[2]
     mgl = system.rod_mass * system.gravity * system.center
-    tau = (mgl * k[1], -mgl * k[0], 0.0)
+    tau = (mgl * zeta[1], -mgl * zeta[0], 0.0)
     if vec.size(load.F) + vec.size(load.T) != 0.0:
         moment = vec.cross(load.r, vec.transposed_matvec(R, load.F))
         tau = vec.add(tau, vec.add(vec.transposed_matvec(R, load.T), moment))
@@ -143,18 +143,18 @@ def quantities(system, q, v):
     """
     R = unit_quaternion.matrix((q[2], q[3], q[4], q[5]))
     w, x = (v[2], v[3], v[4]), (v[0], v[1])
-    p, P = momenta(system, R, w, x)
+    p, p_x = momenta(system, R, w, x)
     E = energy(system, R, w, x)
-    Lz = vec.dot(R[2], p) + q[0] * P[1] - q[1] * P[0]
-    return E, Lz, P[0], P[1], p[2]
+    Lz = vec.dot(R[2], p) + q[0] * p_x[1] - q[1] * p_x[0]
+    return E, Lz, p_x[0], p_x[1], p[2]
 
 
 @inlined
 def energy(system, R, w, x):
     """Return E (1.5) [J] of an attitude and velocities, where x' = x."""
-    p, P = momenta(system, R, w, x)
+    p, p_x = momenta(system, R, w, x)
     return (
-        0.5 * (vec.dot(p, w) + P[0] * x[0] + P[1] * x[1])
+        0.5 * (vec.dot(p, w) + p_x[0] * x[0] + p_x[1] * x[1])
         + system.rod_mass * system.gravity * system.center * R[2][2]
     )
 

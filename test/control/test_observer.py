@@ -162,7 +162,7 @@ def test_the_innovations_are_as_large_as_the_filter_says():
     rng, method, nis = np.random.default_rng(8), select("quaternion_midpoint"), []
     guess = spherical_pendulum.upright(math.radians(100.0), 0.6)
     observer, u = Observer(SYSTEM, guess, PERIOD), np.array((2.0, -1.0))
-    xi = rng.normal(size=13) * np.sqrt(np.diag(observer.P))
+    xi = rng.normal(size=13) * np.sqrt(np.diag(observer.covariance))
     truth, bias, kicks = (
         measurements.retract(guess, xi),
         xi[10:],
@@ -201,7 +201,7 @@ def test_the_covariance_moves_by_the_linearization_of_the_step():
     Q, u = rng.normal(size=4), np.array((3.0, -7.0))
     before = State(0.0, np.array((0.1, -0.2, *(Q / np.linalg.norm(Q)))), rng.normal(size=5))
     observer = Observer(SYSTEM, before, PERIOD, FilterNoise(cart=0.0, rod=0.0, spin=0.0, bias=0.0))
-    A, P = np.eye(13), observer.P.copy()
+    A, P = np.eye(13), observer.covariance.copy()
     assert observer.predict(u)
     method, input = select("quaternion_midpoint"), spherical_pendulum.no_input()
 
@@ -214,7 +214,7 @@ def test_the_covariance_moves_by_the_linearization_of_the_step():
         return np.concatenate((end.q[:2], theta, end.v))
 
     A[:10, :10] = jacobian(flow, np.zeros(10), step=1e-3).value
-    np.testing.assert_allclose(observer.P, A @ P @ A.T, atol=1e-9)
+    np.testing.assert_allclose(observer.covariance, A @ P @ A.T, atol=1e-9)
 
 
 def test_a_step_that_fails_changes_nothing():
@@ -223,7 +223,7 @@ def test_a_step_that_fails_changes_nothing():
     observer = Observer(SYSTEM, start, 0.05)
     assert not observer.predict(np.zeros(2))
     np.testing.assert_array_equal(observer.state.v, start.v)
-    np.testing.assert_array_equal(observer.P, Observer(SYSTEM, start, 0.05).P)
+    np.testing.assert_array_equal(observer.covariance, Observer(SYSTEM, start, 0.05).covariance)
 
 
 def test_the_accelerometer_is_blind_at_the_center_of_percussion():
@@ -273,16 +273,16 @@ def test_the_noise_of_the_gimbal_is_that_of_its_angles():
     columns = [measurements.gimbal(state, angles + h * e, 1.0).residual / h for e in np.eye(3)]
     J, pole = np.array(columns).T, math.sin(angles[1]) ** 2
     np.testing.assert_allclose(
-        measurements.gimbal(state, angles, 1.0).R, J @ J.T + pole * np.eye(3), atol=1e-5
+        measurements.gimbal(state, angles, 1.0).noise, J @ J.T + pole * np.eye(3), atol=1e-5
     )
 
 
 def test_a_reading_that_is_not_finite_changes_nothing():
     observer = Observer(SYSTEM, spherical_pendulum.upright(0.1), PERIOD, FilterNoise())
-    before = observer.P.copy()
+    before = observer.covariance.copy()
     with pytest.raises(
         ValueError,
         match="a reading differs from the estimate by .*nan.*; every number must be finite",
     ):
         observer.correct(measurements.cart(observer.state, (math.nan, 0.0), 1e-8))
-    np.testing.assert_array_equal(observer.P, before)
+    np.testing.assert_array_equal(observer.covariance, before)

@@ -103,14 +103,6 @@ def test_what_a_page_names_exists():
     assert not {page: names for page, names in gone.items() if names}
 
 
-def test_an_equation_has_a_number_of_its_own():
-    for page in sorted((ROOT / "doc").glob("*.md")):
-        numbers = re.findall(
-            r"^ {4}.*\S {2,}(\([A-Z]?\.?\d[\d.]*\))$", page.read_text("utf-8"), re.M
-        )
-        assert len(set(numbers)) == len(numbers), (page.name, sorted(numbers))
-
-
 def test_what_docstrings_and_comments_name_exists():
     gone = {str(p.relative_to(ROOT)): missing(p.read_text("utf-8"), p) for p in MODULES}
     assert not {path: names for path, names in gone.items() if names}

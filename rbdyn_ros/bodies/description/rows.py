@@ -6,10 +6,11 @@
     TURN    C = q_a . (q_b n) - c                     the axis of the turn from a to b is normal to
                                                       n, which b carries
 
-POINT and DOT are one formula, u . w with u = R_b n, w = k (x_a - x_b) + R_a p, k = 1 or 0. In
-coordinates x = (r, q)
+POINT and DOT are one formula, u . w with u = R_b n, w = iota (x_a - x_b) + R_a p, iota = 1 or 0.
+In coordinates x = (r, q)
 
-    dC/dr_a = k u,  dC/dq_a = lever(q_a; p, u),  dC/dr_b = -k u,  dC/dq_b = lever(q_b; n, w)  (C.2)
+    dC/dr_a =  iota u,   dC/dq_a = lever(q_a; p, u),
+    dC/dr_b = -iota u,   dC/dq_b = lever(q_b; n, w)                                           (C.2)
 
 for every q, unit or not: a quadratic form in each quaternion. The world is body -1, at rest in the
 origin.
@@ -99,9 +100,9 @@ def parts(rows, i, q):
 
 
 @inlined
-def arm(k, p, A, B):
-    """Return w = k (x_a - x_b) + R_a p."""
-    return vec.axpy(k, vec.sub(A[0], B[0]), body.rotate(A[1], p))
+def arm(iota, p, A, B):
+    """Return w = iota (x_a - x_b) + R_a p."""
+    return vec.axpy(iota, vec.sub(A[0], B[0]), body.rotate(A[1], p))
 
 
 @inlined

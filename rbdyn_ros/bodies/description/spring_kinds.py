@@ -1,8 +1,8 @@
 """Springs with damping between two points, or about the axis of a hinge (doc/nonsmooth.md, M.27 to
 M.30).
 
-    LINEAR    d = x_a + R_a p - x_b - R_b s,   l = |d|            V = k (l - l_0)^2 / 2
-    TORSION   phi about the axis that a and b share, from the start V = k (phi - phi_0)^2 / 2
+    LINEAR    d = x_a + R_a p - x_b - R_b s,   l = |d|            V = kappa (l - l_0)^2 / 2
+    TORSION   phi about the axis that a and b share, from the start V = kappa (phi - phi_0)^2 / 2
 
 The damping is a force -c dl/dt, or a torque -c dphi/dt.
 """

@@ -1,12 +1,13 @@
 """How fast springs and dampers are at a configuration: what limits the length of a step.
 
-    M x'' = -D^T (k D x + c D x'),   A x = 0:   W = D (M^-1 - M^-1 A^T (A M^-1 A^T)^-1 A M^-1) D^T
+    M x'' = -D^T (kappa D x + c D x'),   A x = 0,
+    W = D (M^-1 - M^-1 A^T (A M^-1 A^T)^-1 A M^-1) D^T
 
-D are the gradients of the springs' lengths and angles. The largest eigenvalues of sqrt(k) W
-sqrt(k) and of sqrt(c) W sqrt(c) are the square of the highest angular frequency, without friction
-and contacts, and the rate at which the stiffest damper acts. A step h with h omega >= 2 is
-unstable (doc/nonsmooth.md, M.27); the stages of a composition that go back in time undo damping,
-and keep its order only where a damper changes little within a stage (M.28).
+D are the gradients of the springs' lengths and angles. The largest eigenvalues of
+sqrt(kappa) W sqrt(kappa) and of sqrt(c) W sqrt(c) are the square of the highest angular frequency,
+without friction and contacts, and the rate at which the stiffest damper acts. A step h with
+h omega >= 2 is unstable (doc/nonsmooth.md, M.27); the stages of a composition that go back in time
+undo damping, and keep its order only where a damper changes little within a stage (M.28).
 """
 
 from typing import NamedTuple

@@ -44,7 +44,7 @@ from rbdyn_ros.types import Array, State, System
 # A motion is planned for the plant of the size and strength of `control.scale` that is like the
 # given one, whose units these are.
 NODE = 0.02  # [s] between two nodes
-EFFORT, WALL = 1e-3, 10.0  # R and W of (K.18)
+EFFORT, WALL = 1e-3, 10.0  # w_u and w_s of (K.18)
 END = (300.0, 300.0, 300.0, 100.0, 100.0, 100.0, 300.0, 300.0, 100.0, 100.0)  # the diagonal of Q_N
 GUESSES = (0.25, -0.5, 0.1)  # of the limit: a force that swings at the rod's own frequency
 # relative fall of the cost; damping at which nothing helps any more

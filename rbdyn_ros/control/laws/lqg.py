@@ -73,10 +73,10 @@ def design(model, params, options: Options) -> LinearLaw:
         # (A, G) of the filter are (A^T, C^T) of a regulator: its noise is per period
         disturbed = o.force_noise**2 / o.period * B @ B.T
         noise = np.diag((o.cart_noise, o.angle_noise)) ** 2
-        _, P = riccati.gain(A.T, POSITIONS.T, disturbed, noise)
+        _, Sigma = riccati.gain(A.T, POSITIONS.T, disturbed, noise)
     except ValueError as error:
         raise ValueError(f"controller lqg: {error}; {NEEDS}") from error
-    G = np.linalg.solve(POSITIONS @ P @ POSITIONS.T + noise, POSITIONS @ P).T
+    G = np.linalg.solve(POSITIONS @ Sigma @ POSITIONS.T + noise, POSITIONS @ Sigma).T
     kept, moves = np.eye(4) - G @ POSITIONS, A - B * K
     controller = linear_controller.dynamic(
         moves @ kept,

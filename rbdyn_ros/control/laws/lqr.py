@@ -3,7 +3,7 @@
 Per axis, with the log-map tilt th of `pendulum.tilt` and e = (x - reference, x', th,
 th'),
 
-    u = -K e,   K minimizes  sum_k  h (e.Q e + R u^2)   subject to   e_{k+1} = A e_k + B u_k,
+    u = -K e,   K minimizes  sum_k  h (e.Q e + w_u u^2)   subject to   e_{k+1} = A e_k + B u_k,
 
 where A, B are those of the stepper itself over the control period h
 (`control.step_linearization`), and Q is diagonal. The law is linear in th, not in the projection

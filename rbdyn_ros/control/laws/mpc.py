@@ -1,7 +1,7 @@
 """Linear model-predictive control: the regulator of `lqr`, bent as little as keeps force and cart
 within their limits.
 
-    minimize  sum_k M_k |c_k|^2 + W sum s^2   over c, s,   (K.16)
+    minimize  sum_k H_k |c_k|^2 + w_s sum s^2   over c, s,   (K.16)
     u_k = -K_k e_k + c_k of the prediction
     n_i . u_k within +- u_max cos(pi/8),    n_i . x_k + s within +- x_max cos(pi/8),    i = 1 .. 4
 
@@ -22,15 +22,15 @@ What the plant near upright will do, one axis of it, if the force is -K e + c an
 blocks of growing length.
 
 Block k lasts T_k = n_k h. With the stepper's own A, B over h, e_{k+1} = A_k e_k + B_k u_k, and the
-regulator's cost summed over the n_k periods of a block is (e, u).W_k (e, u). Backward from the
+regulator's cost summed over the n_k periods of a block is (e, u).W (e, u). Backward from the
 Riccati matrix S_N of the regulator,
 
-    M_k = R_k + B_k^T S_{k+1} B_k,   K_k = M_k^-1 (N_k^T + B_k^T S_{k+1} A_k),
-    S_k = Q_k + A_k^T S_{k+1} A_k - K_k^T M_k K_k,
+    H_k = W_uu + B_k^T S_{k+1} B_k,   K_k = H_k^-1 (W_ue + B_k^T S_{k+1} A_k),
+    S_k = W_ee + A_k^T S_{k+1} A_k - K_k^T H_k K_k,
 
 and with u_k = -K_k e_k + c_k the cost of all time to come is
 
-    e_0.S_0 e_0 + sum_k M_k c_k^2:                                                           (K.15)
+    e_0.S_0 e_0 + sum_k H_k c_k^2:                                                           (K.15)
 
 a diagonal form, however unstable the plant and however long the horizon. Source: Rossiter,
 Kouvaritakis, Rice, A numerically robust state-space approach to stable-predictive control

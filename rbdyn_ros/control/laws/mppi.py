@@ -5,14 +5,14 @@ A sequence is linear between knots of a grid in time, `SPACING` steps of a roll 
 best sequence so far, U, and the regulator of `lqr` that fades away from upright, each roll i has
 
     u_i = cut(c^2 cut(u_lqr) + U + e_i), c = max(0, k_z),    e_i normal,                     (K.21)
-    S_i = sum h (e.Q e + R u^2 + w (E^2 + J L^2 / 4 m g l) + rails)
-          + c^2 V + (1 - c^2) FALLEN,                                                        (K.22)
-    U <- U + sum_i w_i e_i,   w_i ~ exp(-(S_i - min S) / (temperature (mean S - min S))).    (K.23)
+    J_i = sum h (e.Q e + w_u u^2 + w_E (E^2 + J L_k^2 / 4 m g l) + rails)
+          + c^2 e.S e + (1 - c^2) FALLEN,                                                    (K.22)
+    U <- U + sum_i w_i e_i,   w_i ~ exp(-(J_i - min J) / (temperature (mean J - min J))).    (K.23)
 
-Q, R and V are the weights and the value function of `lqr`, the costs of the velocities fading by
+Q, w_u and S are the weights and the Riccati matrix of `lqr`, the costs of the velocities fading by
 c^2; E = J |k'|^2 / 4 m g l + (k_z - 1) / 2 is the energy above that of upright rest over what it
-takes from hanging, L = k_x k'_y - k_y k'_x the precession. The rolls go side by side, `LANES` at a
-time, and nothing is allocated in a command.
+takes from hanging, L_k = k_x k'_y - k_y k'_x the precession. The rolls go side by side, `LANES` at
+a time, and nothing is allocated in a command.
 
 Source: Williams, Drews, Goldfain, Rehg, Theodorou, Information-theoretic model predictive control,
 IEEE Trans. Robotics 34 (2018) 1603.
@@ -96,7 +96,7 @@ class Plan(NamedTuple):
     system: System
     gains: Array  # K (4,)
     value: Array  # V (4, 4), of one axis
-    weights: Array  # (5,) the diagonal of Q, R
+    weights: Array  # (5,) the diagonal of Q, w_u
     h: float  # [s] of a step of a roll
     temperature: float
     energy_weight: float

@@ -1,12 +1,12 @@
 """A family of regulators, from gentle to aggressive, and of each the ellipsoid in which it may
 rule.
 
-With the weights of `lqr` and R_1 < R_2 < ..., let K_i, S_i be gain and Riccati matrix of R_i. On
-the level set sum_axes e.S_i e <= c u_max^2 the force stays below kappa u_max, if c = kappa^2 /
-(K_i S_i^-1 K_i^T), and e.S_i e decreases. The law takes the smallest R_i in whose level set the
-state is, else the largest. It remembers which, and steps back to a more aggressive one only at
-`DOWN` of its level: no chatter. Nearly every tilt that a force can still recover is recovered; the
-price is travel.
+With the weights of `lqr` and weights of the force w_1 < w_2 < ..., let K_i, S_i be gain and
+Riccati matrix of w_i. On the level set sum_axes e.S_i e <= c u_max^2 the force stays below
+beta u_max, if c = beta^2 / (K_i S_i^-1 K_i^T), and e.S_i e decreases. The law takes the
+smallest w_i in whose level set the state is, else the largest. It remembers which, and steps back
+to a more aggressive one only at `DOWN` of its level: no chatter. Nearly every tilt that a force
+can still recover is recovered; the price is travel.
 
 Source: Wredenhagen and Belanger, Automatica 30 (1994) 403 (piecewise-linear LQ control with input
 constraints).
@@ -59,7 +59,7 @@ class Options(NamedTuple):
         spec(
             "Limits the force that a gain may ask for, as a multiple of cart.force_limit.", low=1.0
         ),
-    ] = 2.0  # kappa
+    ] = 2.0  # beta
     period: float = 0.002  # h [s]
     force_limit: float = 20.0  # [N]
 

@@ -7,7 +7,7 @@ k is the rod's direction, r the reference; x - r is cut at `REACH`, so that a fa
 for nothing that was never learned. A policy that swings up has a second network, which rules where
 it can hold the rod, above the cart in a level of a quadratic form:
 
-    k_z > 0,    e.P e < 1,    e = (x - r, k, x', k')
+    k_z > 0,    e.S e < 1,    e = (x - r, k, x', k')
 
 and its answers are held for the period in which it was learned. The weights are in an .npz file
 (doc/control.md).
@@ -62,7 +62,7 @@ class Catch(NamedTuple):
     """What takes over, and where."""
 
     network: Network
-    form: Array  # P (10, 10); where its first number is 0 it is `NEVER`
+    form: Array  # S (10, 10); where its first number is 0 it is `NEVER`
 
 
 _ROUNDING = 1e-9  # [s]
@@ -252,7 +252,7 @@ def answer(weights, sizes, scale, s, work):
 
 @part
 def is_caught(form, s):
-    """Whether k_z > 0 and e.P e < 1 of e = s (10,)."""
+    """Whether k_z > 0 and e.S e < 1 of e = s (10,)."""
     if form[0, 0] == 0.0 or not s[4] > 0.0:
         return False
     total = 0.0

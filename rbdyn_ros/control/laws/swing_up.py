@@ -3,12 +3,12 @@
 With k the rod's direction, n = (k_x, k_y), J, alpha, beta of `pendulum.reduced_pendulum`
 and
 
-    E = J |k'|^2 / 2 + m g l (k_z - 1),     L = J (k_x k'_y - k_y k'_x),
+    E = J |k'|^2 / 2 + m g l (k_z - 1),     L_k = J (k_x k'_y - k_y k'_x),
 
-an acceleration a of the cart makes E' = -m l a.n' and L' = -m l (k_x a_y - k_y a_x), up to
+an acceleration a of the cart makes E' = -m l a.n' and L_k' = -m l (k_x a_y - k_y a_x), up to
 friction. Hence
 
-    a = cut(k_E (E - E_0) n' + k_L L (-k_y, k_x)) - k_x (x - reference) - k_v x',             (K.9)
+    a = cut(c_E (E - E_0) n' + c_L L_k (-k_y, k_x)) - c_x (x - reference) - c_v x',           (K.9)
 
 which drives E to E_0 and the precession L to zero (without its term the rod circles for ever), is
 made small towards the edge of the travel (`_kept_inside`), and becomes a force by inverse
@@ -71,15 +71,15 @@ class Gains(NamedTuple):
     a_0 = u_max / alpha, which the drive has for a rod that does not pull.
     """
 
-    energy: float  # k_E
-    precession: float  # k_L
-    position: float  # k_x
-    velocity: float  # k_v
+    energy: float  # c_E
+    precession: float  # c_L
+    position: float  # c_x
+    velocity: float  # c_v
     acceleration_limit: float  # of what shapes energy and precession
     target: float  # E_0
     braking: float  # with which the cart is expected to stop before the edge
     edge: float  # of the travel, where the cart turns back
-    catch_part: float  # zeta, of the largest unstable mode that a force can stop
+    catch_part: float  # c_z of (K.10), of the largest unstable mode that a force can stop
     hold: float  # c, of the rod's pull that the drive cancels
 
 
@@ -126,10 +126,10 @@ class Options(NamedTuple):
 class Shaping(NamedTuple):
     """The numbers of (K.9) and of the edge for one plant."""
 
-    energy_gain: float  # k_E [m/(J s)]
-    precession_gain: float  # k_L [1/(kg m s)]
-    position_gain: float  # k_x [1/s^2]
-    velocity_gain: float  # k_v [1/s]
+    energy_gain: float  # c_E [m/(J s)]
+    precession_gain: float  # c_L [1/(kg m s)]
+    position_gain: float  # c_x [1/s^2]
+    velocity_gain: float  # c_v [1/s]
     acceleration_limit: float  # [m/s^2]
     energy: float  # E_0 [J]
     braking: float  # [m/s^2]

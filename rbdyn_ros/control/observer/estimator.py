@@ -6,12 +6,12 @@ predicts over the time that has passed, under the force that acted, and corrects
 measured. With an IMU the gimbal's encoders are used at the start only. The estimate moves by the
 stepper itself, its covariance by the stepper's own derivative:
 
-    predict   state := step(state, u),   P := A P A^T + Q
-    correct   S = H P H^T + R,  G = P H^T S^-1,  state := state [+] G r,
-              P := (1 - G H) P (1 - G H)^T + G R G^T   (K.14)
+    predict   state := step(state, u),   Sigma := A Sigma A^T + Sigma_w
+    correct   Sigma_r = H Sigma H^T + Sigma_y,  G = Sigma H^T Sigma_r^-1,  state := state [+] G r,
+              Sigma := (1 - G H) Sigma (1 - G H)^T + G Sigma_y G^T   (K.14)
 
 with the force u that acted, after its limit. The gyroscope's bias is estimated with the state. The
-normalized innovation r.S^-1 r of a consistent filter has the mean m, the number of measured
+normalized innovation r.Sigma_r^-1 r of a consistent filter has the mean m, the number of measured
 values.
 
 The two halves of the filter, (K.14), are kernels that write to the memory of the estimate.
@@ -38,9 +38,9 @@ _step = compile_steps("quaternion_midpoint", "state")
 
 
 @kernel
-def predict(system, options, force, h, q, v, P, walk):
-    """Advance (q, v) and the covariance P (13, 13) by one step of h [s] under `force` (2,) [N].
-    Return False, and change nothing, if Newton fails.
+def predict(system, options, force, h, q, v, Sigma, walk):
+    """Advance (q, v) and the covariance Sigma (13, 13) by one step of h [s] under `force` (2,)
+    [N]. Return False, and change nothing, if Newton fails.
 
     `walk` (13,) is the variance that a step adds.
     """
@@ -53,31 +53,31 @@ def predict(system, options, force, h, q, v, P, walk):
     if _step(system, options, load, loop, S, None, J) != 1:
         return False
     A[:_STATE, :_STATE] = J[:, :_STATE]
-    P[:] = A @ P @ A.T
+    Sigma[:] = A @ Sigma @ A.T
     for i in range(SIZE):
-        P[i, i] += walk[i]
+        Sigma[i, i] += walk[i]
     q[:], v[:] = S[1, :6], S[1, 6:]
     return True
 
 
 @kernel
-def correct(q, v, bias, P, r, H, R):
-    """Correct (q, v), the bias (3,) and P by r = H xi + noise, noise ~ (0, R). Return the
-    normalized innovation r.S^-1 r.
+def correct(q, v, bias, Sigma, r, H, noise):
+    """Correct (q, v), the bias (3,) and Sigma by r = H xi + noise, whose covariance is `noise`.
+    Return the normalized innovation r.Sigma_r^-1 r.
     """
-    HP = H @ P
-    S = HP @ H.T + R
-    G = np.ascontiguousarray(solution(S, HP).T)
+    crossed = H @ Sigma
+    Sigma_r = crossed @ H.T + noise
+    G = np.ascontiguousarray(solution(Sigma_r, crossed).T)
     xi = G @ r
     move(q, v, xi)
     bias += xi[_STATE:]
     rest = np.eye(SIZE) - G @ H
-    P[:] = rest @ P @ rest.T + G @ R @ G.T
-    return r @ solution(S, r)
+    Sigma[:] = rest @ Sigma @ rest.T + G @ noise @ G.T
+    return r @ solution(Sigma_r, r)
 
 
 class Observer:
-    """The Kalman filter; `state` and `bias` are its estimate, `P` (13, 13) the covariance of its
+    """The Kalman filter; `state` and `bias` are its estimate, `covariance` (13, 13) that of its
     error.
     """
 
@@ -100,7 +100,7 @@ class Observer:
     def reset(self, start: State) -> None:
         """Begin anew from a first guess of the state."""
         self._t, self._q, self._v = start.t, np.array(start.q, float), np.array(start.v, float)
-        self.bias, self.P = np.zeros(3), self._first.copy()
+        self.bias, self.covariance = np.zeros(3), self._first.copy()
 
     def predict(self, force: Components, h: float | None = None) -> bool:
         """Advance by one period, or by h [s], under the force (2,) [N] that acted. Return False,
@@ -108,7 +108,7 @@ class Observer:
         """
         u, h = (float(force[0]), float(force[1])), self.h if h is None else float(h)
         if not predict(
-            self.system, self._options, u, h, self._q, self._v, self.P, h * self._density
+            self.system, self._options, u, h, self._q, self._v, self.covariance, h * self._density
         ):
             return False
         self._t += h
@@ -116,7 +116,7 @@ class Observer:
 
     def correct(self, reading: Reading) -> float:
         """Correct the estimate by a reading of `control.observer.measurements`; return the
-        normalized innovation r.S^-1 r.
+        normalized innovation r.Sigma_r^-1 r.
 
         Raise ValueError, and keep the estimate, for a reading that is not finite.
         """
@@ -125,7 +125,7 @@ class Observer:
                 f"a reading differs from the estimate by {reading.residual.tolist()}; every "
                 "number must be finite"
             )
-        return correct(self._q, self._v, self.bias, self.P, *reading)
+        return correct(self._q, self._v, self.bias, self.covariance, *reading)
 
 
 # [m/s], [rad/s] deviation of what the encoders do not measure at the start
@@ -148,7 +148,8 @@ class Instant(NamedTuple):
 class Estimator:
     """An `Observer` that initializes itself from the first measurements.
 
-    `nis` is the innovation's r.S^-1 r per measured value, of the mean 1 if all is as believed.
+    `nis` is the innovation's r.Sigma_r^-1 r per measured value, with the mean 1 if all is as
+    assumed.
     """
 
     def __init__(self, system: System, options: ObserverOptions):

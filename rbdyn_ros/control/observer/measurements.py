@@ -3,7 +3,7 @@ derivative, its noise.
 
 The error of a state is xi = (dx, dtheta, dx', dw, db), (13,), as in `step_linearization`, and b is
 the gyroscope's bias: the true state is the estimated one [+] xi. A `Reading` is residual = H xi +
-noise, noise ~ (0, R).
+noise.
 """
 
 import math
@@ -30,7 +30,7 @@ class Reading(NamedTuple):
 
     residual: Array  # (m,)
     H: Array  # (m, 13)
-    R: Array  # (m, m)
+    noise: Array  # its covariance Sigma_y (m, m)
 
 
 def retract(state: State, xi: Array) -> State:
@@ -82,12 +82,12 @@ def _gimbal(q, roll, pitch, spin, variance):
     residual = np.array((scale * a, scale * b, scale * c))
     cp, sp, cs, ss = math.cos(pitch), math.sin(pitch), math.cos(spin), math.sin(spin)
     J = ((cp * cs, ss, 0.0), (-cp * ss, cs, 0.0), (sp, 0.0, 1.0))
-    H, R = np.zeros((3, SIZE)), np.zeros((3, 3))
+    H, noise = np.zeros((3, SIZE)), np.zeros((3, 3))
     for i in range(3):
         H[i, 2 + i] = 1.0
         for j in range(3):
-            R[i, j] = variance * (vec.dot(J[i], J[j]) + (1.0 - cp * cp) * (i == j))
-    return residual, H, R
+            noise[i, j] = variance * (vec.dot(J[i], J[j]) + (1.0 - cp * cp) * (i == j))
+    return residual, H, noise
 
 
 def gyroscope(state: State, bias: Array, rate: Components, variance: float) -> Reading:

@@ -45,7 +45,7 @@ class CatchCriteria(NamedTuple):
     mode: Mode
     force_limit: float  # [N]
     travel: float  # [m]
-    part: float  # zeta, of z_max
+    part: float  # c_z, of z_max
     time: float  # [s] that of the plant, as in `control.scale`
 
 
@@ -78,7 +78,7 @@ def balance(criteria, s, reference):
 
 @kernel
 def is_catchable(criteria, p3, s, reference, widest):
-    """Return whether the tilt is below `widest` [rad], |z| < zeta z_max, and the prediction ends
+    """Return whether the tilt is below `widest` [rad], |z| < c_z z_max, and the prediction ends
     upright.
 
     It takes at most `HORIZON` steps.

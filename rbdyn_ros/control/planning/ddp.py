@@ -1,17 +1,17 @@
 """Optimal motion of rod and cart between two states by iterative LQR, on the compiled plant of
 `pendulum.sphere_state`.
 
-    minimize  h sum_i [R |u_i|^2 + W (|u_i| - u_b)_+^2 + W (|x_i| - x_b)_+^2] + e_N.Q_N e_N,
+    minimize  h sum_i [w_u |u_i|^2 + w_s (|u_i| - u_b)_+^2 + w_s (|x_i| - x_b)_+^2] + e_N.Q_N e_N,
     s_{i+1} = f(s_i, u_i)   (K.18)
 
 with s = (k, k', x, x') as ten numbers and e_N its distance from upright at rest at the origin.
 Each iteration replaces f by its derivatives along the motion, the cost by its Gauss-Newton form,
 and solves the linear-quadratic problem backward:
 
-    Q_uu = l_uu + B^T V' B,   K_i = Q_uu^-1 B^T V' A,   k_i = -Q_uu^-1 (l_u + B^T v'),
+    Q_uu = l_uu + B^T V' B,   K_i = Q_uu^-1 B^T V' A,   d_i = -Q_uu^-1 (l_u + B^T v'),
     V = l_ss + A^T V' (A - B K_i)   (K.19)
 
-then goes forward with u_i + a k_i - K_i (s - s_i), a halved until the cost falls. Four directions
+then goes forward with u_i + a d_i - K_i (s - s_i), a halved until the cost falls. Four directions
 alone keep (k, k') on the sphere and its tangent plane; f puts every step back there, so the others
 have no effect.
 
@@ -36,7 +36,7 @@ _SHORTEST = 1e-4  # a of a step that is still tried
 class Cost(NamedTuple):
     """The weights and limits of (K.18)."""
 
-    force: float  # R [1/N^2]
+    force: float  # w_u [1/N^2]
     force_edge: float  # u_b [N]
     travel_edge: float  # x_b [m]
     wall: float  # W
@@ -208,7 +208,7 @@ def inverse(A):
 
 @kernel
 def forward(system, motion, gains, steps, a, h, new):
-    """Write the motion under u_i + a k_i - K_i (s - s_i) to `new`: states and forces."""
+    """Write the motion under u_i + a d_i - K_i (s - s_i) to `new`: states and forces."""
     (states, forces), (new_states, new_forces) = motion, new
     new_states[0] = states[0]
     for i in range(len(forces)):

@@ -47,8 +47,9 @@ def error(problem, z):
 
 @kernel
 def mixed_error(M, q, equations, z):
-    """Return the error of z (n,) where the first rows are equations, w = 0 with z free:
-    |(w_equations, min(w, s z))| / |q| [-] (S.6).
+    """Return the error of z (n,) where the first rows are equations, w = 0 with z free,
+
+    |(w_equations, min(w, s z))| / |q| [-].                                               (S.6)
     """
     w = np.empty_like(q)
     linear.multiply(M, z, w)
