@@ -26,6 +26,7 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
         "tracebacks",
         "figures",
         "files",
+        "origin",
         "console",
         "progress",
         "schema",

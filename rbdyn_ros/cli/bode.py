@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rbdyn_ros.figures import save
 from rbdyn_ros.files import json_text, try_file
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros
@@ -332,7 +333,6 @@ def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
         found = {"controller": measured.name, "period": measured.period, "at": arguments.at}
         writers[arguments.json] = json_text({**found, "margins": figures})
     if arguments.picture:
-        drawn = response_report.draw(measured)
-        form = Path(arguments.picture).suffix[1:].lower()
-        writers[arguments.picture] = lambda draft: drawn.savefig(draft, format=form)
+        drawn, title = response_report.draw(measured), f"Loop of {measured.name}"
+        writers[arguments.picture] = lambda draft: save(drawn, draft, title)
     return write_files(writers, _say, CANNOT_WRITE)

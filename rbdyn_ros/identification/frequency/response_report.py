@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.control.margins import crossings, disk_margin, margins
-from rbdyn_ros.figures import BLUE, ORANGE, RED, canvas
+from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, canvas
 from rbdyn_ros.files import write_table
 from rbdyn_ros.identification.frequency.frequency_response import (
     OUTPUTS,
@@ -194,8 +194,7 @@ def write_response(draft: Path, measured: Measured) -> None:
 
 
 COLORS = {"x": BLUE, "y": ORANGE}
-OUTPUT_COLORS = dict(zip(OUTPUTS, (*COLORS.values(), "#2a8f5b", "#8e5bb0")))
-GREY = "#555555"
+OUTPUT_COLORS = dict(zip(OUTPUTS, (*COLORS.values(), GREEN, PURPLE)))
 _DASHES = {"color": GREY, "linestyle": "--", "linewidth": 1.0}
 
 
@@ -346,10 +345,8 @@ def _frame_nyquist(axes, alpha: float) -> None:
     from matplotlib.patches import Circle
 
     low, high = -(2.0 + alpha) / (2.0 - alpha), -(2.0 - alpha) / (2.0 + alpha)
-    axes.add_patch(
-        Circle((0.5 * (low + high), 0.0), 0.5 * (high - low), color="#d1495b", alpha=0.2)
-    )
-    axes.plot(-1.0, 0.0, "+", color="#d1495b", markersize=9)
+    axes.add_patch(Circle((0.5 * (low + high), 0.0), 0.5 * (high - low), color=RED, alpha=0.2))
+    axes.plot(-1.0, 0.0, "+", color=RED, markersize=9)
     axes.axhline(0.0, color=GREY, linewidth=0.5)
     axes.axvline(0.0, color=GREY, linewidth=0.5)
     axes.set(xlim=(-4.0, 2.0), ylim=(-3.0, 3.0), aspect="equal")
