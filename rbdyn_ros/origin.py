@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 PACKAGE = "rbdyn_ros"
@@ -45,9 +46,15 @@ def origin() -> Origin:
     return Origin(f"{PACKAGE} {version}", _own_commit(), _command.get() or script)
 
 
-def describe(table: str | Path, units: Mapping[str, str], title: str = "") -> Path:
+def describe(
+    table: str | Path,
+    units: Mapping[str, str],
+    title: str = "",
+    more: Mapping[str, float] = MappingProxyType({}),
+) -> Path:
     """Write the metadata of a table that was written, whose columns have these units ("" where
-    there is none), to the file beside it; return its path. Raise OSError if it cannot be written.
+    there is none), with `more` numbers by name, to the file beside it; return its path. Raise
+    OSError if it cannot be written.
     """
     from rbdyn_ros.files import json_text, write_whole
 
@@ -64,10 +71,37 @@ def describe(table: str | Path, units: Mapping[str, str], title: str = "") -> Pa
         "dc:source": made.commit,
         "dc:description": made.command,
         "tableSchema": {"columns": columns},
+        **({"parameters": dict(more)} if more else {}),
     }
-    about = path.with_name(f"{path.name}-metadata.json")
+    about = metadata_file(path)
     write_whole(about, json_text(content))
     return about
+
+
+def metadata_file(table: str | Path) -> Path:
+    """Return the path of the file with the metadata of a table."""
+    return Path(table).with_name(f"{Path(table).name}-metadata.json")
+
+
+def read_description(table: str | Path) -> tuple[str, dict[str, float]]:
+    """Return (the title of a table, the numbers by name) from the file beside it; ("", {}) where
+    there is none. Raise ValueError, with its name, for a file that has something else.
+    """
+    import json
+
+    from rbdyn_ros.files import read_input
+
+    about = metadata_file(table)
+    try:
+        found = json.loads(read_input(about))
+        numbers = {name: float(x) for name, x in found.get("parameters", {}).items()}
+        return str(found.get("dc:title", "")), numbers
+    except FileNotFoundError:
+        return "", {}
+    except OSError as error:
+        raise ValueError(f"{about}: cannot be read: {error.strerror}") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"{about}: it is no description of a table: {error}") from None
 
 
 @cache

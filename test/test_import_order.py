@@ -39,7 +39,8 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
     {"evaluation"},
     {"view", "environments", "identification"},
     {"ros"},
-    {"experiments", "cli", "__main__"},
+    {"experiments", "api"},
+    {"cli", "__main__"},
 )
 PLACE = {room: place for place, rooms in enumerate(ORDER) for room in rooms}
 ROS_ROOMS = {"ros"}

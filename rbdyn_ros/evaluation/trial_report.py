@@ -173,7 +173,7 @@ THINNEST = 0.6  # side of the box, relative to its longest
 
 
 def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: Path) -> None:
-    """Draw the trial into the picture `path` (.png, .svg or .pdf); `rod_length` [m]. Raise OSError if it cannot be
+    """Draw the trial into a .png, .svg or .pdf; `rod_length` [m]. Raise OSError if it cannot be
     written.
     """
     figure = canvas(13.0, 7.5)
