@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-Given, Returned = ParamSpec("Given"), TypeVar("Returned")
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
 
 
 def _in_python(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
@@ -153,7 +154,7 @@ def simulate(
         azimuth=azimuth,
         duration=duration,
         every=every,
-        pushes=tuple(_impulse(push) for push in pushes),
+        pushes=tuple(map(pendulum_run.impulse, pushes)),
     )
     planned = pendulum_run.plan(request)
     if fault := pendulum_run.warm_up(planned):
@@ -162,12 +163,6 @@ def simulate(
     if not run.ok:
         warnings.warn(f"simulate: {run.message}", RuntimeWarning, stacklevel=3)
     return run
-
-
-def _impulse(push: Impulse | tuple[float, ...]) -> Impulse:
-    if not 2 <= len(push) <= 4:
-        raise ValueError(f"pushes has {push}; each is (time, size[, azimuth[, duration]])")
-    return Impulse(*push)
 
 
 def _plant(params: Params | None) -> tuple:
@@ -207,7 +202,7 @@ def _files(files: Sequence[str | Path]) -> tuple[str, ...]:
 
 @_in_python
 def read_run(path: str | Path) -> Run:
-    """Return the record of a table .csv or .npz that `simulate` or `Run.to_csv` wrote, or of a bag,
+    """Return the record of a bag, or of a table (.csv, .npz) of `simulate` or of `Run.to_csv`,
     with what the file beside it says of the run.
 
     Raise ValueError for what is no run of the pendulum.

@@ -27,7 +27,7 @@ from rbdyn_ros.parameters.command_line import (
 from rbdyn_ros.progress import bar
 
 if TYPE_CHECKING:  # Numba, and what needs it, is imported only where it is needed
-    from rbdyn_ros.evaluation.pendulum_run import Impulse, RunPlan
+    from rbdyn_ros.evaluation.pendulum_run import RunPlan
     from rbdyn_ros.plant.rollout import Rollout
     from rbdyn_ros.types import Array
 
@@ -221,7 +221,7 @@ def job(arguments: argparse.Namespace) -> SimulationJob:
         azimuth=arguments.azimuth,
         duration=arguments.duration,
         every=arguments.every,
-        pushes=tuple(map(_push, arguments.push)),
+        pushes=tuple(pendulum_run.impulse(split_words(text)) for text in arguments.push),
     )
     planned = pendulum_run.plan(request)
     for sentence in parameters.notes(planned.values):
@@ -236,18 +236,6 @@ def job(arguments: argparse.Namespace) -> SimulationJob:
             "stop or an obstacle"
         )
     return SimulationJob(planned, out, events, picture)
-
-
-def _push(text: str) -> "Impulse":
-    """Return the push of --push. Raise ValueError for anything but two to four numbers."""
-    from rbdyn_ros.evaluation.pendulum_run import Impulse
-
-    words = split_words(text)
-    if not 2 <= len(words) <= 4:
-        raise ValueError(
-            f"--push is {text}; it must be TIME,IMPULSE[,AZIMUTH[,DURATION]] in s, N s, degrees, s"
-        )
-    return Impulse(*words)
 
 
 def _simulate(job: SimulationJob, interruption: Interruption) -> "tuple[Rollout, float]":

@@ -7,8 +7,7 @@ imported only after the input is checked.
 """
 
 import math
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +31,7 @@ TIME = setting("the time of --push", 0.0, "s", low=0.0)
 IMPULSE = setting("the impulse of --push", 0.0, "N s")
 TOWARDS = setting("the azimuth of --push", 0.0, "degrees", low=-360.0, high=360.0)
 LASTING = setting("the duration of --push", 0.05, "s", above=0.0)
+PUSH = TIME, IMPULSE, TOWARDS, LASTING
 REFUSED = {
     "excitation.amplitude": "has no effect without the controller node; leave it out, or measure "
     "the loop with `bode`"
@@ -54,7 +54,7 @@ class RunRequest(NamedTuple):
     controller: str | None = None  # a law by name or path; with `law` what it is called
     law: Any = None  # one that is designed already
     overrides: tuple[Override, ...] = ()
-    params_file: tuple[str | Path, ...] = ()
+    params_file: tuple[str, ...] = ()
     scenario: str | None = None
     tilt: float | str | None = None  # [°]
     azimuth: float | str | None = None  # [°]
@@ -113,7 +113,6 @@ def plan(request: RunRequest) -> RunPlan:
     duration = number_or(DURATION, request.duration, DURATION.default)
     shortest = values["period"] if law else step
     every = number_or(EVERY, request.every, shortest)
-    pushes = [*map(_check_push, request.pushes)]
 
     from rbdyn_ros.parameters.simulation import actual_plant
     from rbdyn_ros.pendulum.spherical_pendulum import build
@@ -127,15 +126,22 @@ def plan(request: RunRequest) -> RunPlan:
         step=step,
         duration=duration,
         rows=_rows(duration, every, shortest, step),
-        loop=_loop(law, request.law, values, pushes) if law else None,
+        loop=_loop(law, request, values) if law else None,
     )
     planned.integrator.check(planned.system, planned.state, planned.input)
     return planned
 
 
-def _check_push(push: Impulse) -> Impulse:
-    rules = (TIME, IMPULSE, TOWARDS, LASTING)
-    return Impulse(*(number(rule, value) for rule, value in zip(rules, push, strict=True)))
+def impulse(given: Sequence[float | str]) -> Impulse:
+    """Return the push of two to four numbers, or of texts as they were typed. Raise ValueError
+    for others.
+    """
+    if not 2 <= len(given) <= len(PUSH):
+        text = ",".join(map(str, given))
+        raise ValueError(
+            f"--push is {text}; it must be TIME,IMPULSE[,AZIMUTH[,DURATION]] in s, N s, degrees, s"
+        )
+    return Impulse(*(number(rule, value) for rule, value in zip(PUSH, given)))
 
 
 def _values(request: RunRequest) -> tuple[str, dict[str, Any]]:
@@ -148,8 +154,8 @@ def _values(request: RunRequest) -> tuple[str, dict[str, Any]]:
     if request.scenario:
         start = scenario(request.scenario)
         entries = read(start)
-        files = (start, *files)
-        law = law or next((e.value for e in entries if e.name == "controller"), None)
+        files = (str(start), *files)
+        law = law or next((str(e.value) for e in entries if e.name == "controller"), None)
         if not law and not any(entry.name in by_name(tables.OFFLINE) for entry in entries):
             raise ValueError(
                 f"--scenario is {request.scenario}, which has no effect without a law; add "
@@ -175,15 +181,16 @@ def _module(name: str, law: Any) -> ModuleType:
     return law_selection.load(name) if law is None else ModuleType(name)
 
 
-def _loop(name: str, law: Any, values: dict[str, Any], pushes: Iterable[Impulse]) -> "Loop":
+def _loop(name: str, request: RunRequest, values: dict[str, Any]) -> "Loop":
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.evaluation.metrics import push_tip
 
     length = values["rod.length"]
     acting = tuple(
         push_tip(push.size, math.radians(push.azimuth), length, push.duration, push.time)
-        for push in pushes
+        for push in request.pushes
     )
+    law = request.law
     made = closed_loop_table.make_loop(name, _module(name, law), values, law)
     return made._replace(conditions=made.conditions._replace(pushes=acting))
 

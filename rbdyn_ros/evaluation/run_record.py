@@ -202,7 +202,7 @@ def _draw_run(panels: dict[str, Any], run: Run, look: dict[str, str], alone: boo
             continue
         moving = [i for i in (0, 1) if np.nan_to_num(np.abs(values[:, i])).max() > STILL]
         for i in moving or [0]:
-            own = {"color": (BLUE, ORANGE)[i]} if alone else {"alpha": (1.0, 0.45)[i]}
+            own = {"color": (BLUE, ORANGE)[i]} if alone else {"linewidth": (1.4, 0.6)[i]}
             label = {"label": "xy"[i]} if alone and len(moving) == 2 else {}
             style = {"drawstyle": "steps-post"} if name == "force" else {}
             panels[name].plot(run.t, values[:, i], **{**line, **own, **label, **style})
@@ -222,9 +222,9 @@ def _draw_path(axes, run: Run, look: dict[str, str], alone: bool) -> None:
 
 def _label(panels: dict[str, Any], path, runs: Sequence[Run]) -> None:
     """Label and limit the axes."""
-    paler = "" if len(runs) == 1 else " (y paler)"
+    thin = "" if len(runs) == 1 else " (y thin)"
     units = {"tilt": "tilt [°]", "energy": "energy [J]"}
-    units |= {"cart": f"cart{paler} [m]", "force": f"force{paler} [N]"}
+    units |= {"cart": f"cart{thin} [m]", "force": f"force{thin} [N]"}
     last = [*panels][-1]
     for name, axes in panels.items():
         label_axes(axes, "time [s]" if name == last else "", units[name])
