@@ -175,15 +175,13 @@ def draw(outcome: Outcome, figure) -> None:
     for row, column in zip(panels, ("stages", "microseconds")):
         for axes, composition in zip(row, COMPOSITIONS):
             _draw_lines(axes, table, column, composition, methods)
-    for axes, composition in zip(panels[0], COMPOSITIONS):
-        title = "The methods alone" if composition == "none" else f"Composed: {composition}"
-        label_axes(axes, title, "work [stages per simulated second]", "")
-    for axes in panels[1]:
-        label_axes(axes, "", "work on this machine [µs per simulated second]", "")
+    for row, unit in zip(panels, ("stages/s", "µs/s on this machine")):
+        for axes, composition in zip(row, COMPOSITIONS):
+            title = "The methods alone" if composition == "none" else f"Composed: {composition}"
+            label_axes(axes, title, f"work per simulated time [{unit}]", "")
     for axes in panels[:, 0]:
         axes.set_ylabel("error of the tip after 10 s [m]")
         label_ends(axes, _ends(axes, methods))  # these have every method
-    figure.get_layout_engine().set(hspace=0.06)
 
 
 def _draw_lines(axes, table: dict, column: str, composition: str, methods: list[str]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from rbdyn_ros.evaluation.campaigns import quantities
 from rbdyn_ros.evaluation.campaigns.plan import Axis, CampaignPlan, numbers
 from rbdyn_ros.evaluation.campaigns.store import ENDS, MEANING, CampaignResults, interval, titles
-from rbdyn_ros.figures import RED, axis_label, canvas, save
+from rbdyn_ros.figures import PALETTE, RED, axis_label, canvas, save
 from rbdyn_ros.types import Array
 
 # lighter or darker than all of the map by at least 20, and the last one of another hue
@@ -19,18 +19,21 @@ BINS, PANELS = 12, 9  # of the drawn numbers
 
 def write(results: CampaignResults, path: Path) -> None:
     """Draw the picture and save it. Raise OSError if it cannot be written."""
+    from matplotlib import cycler, rc_context
+
     plan = results.plan
     numeric = [
         axis for axis in plan.axes if not isinstance(axis.values[0], str) and len(axis.values) > 1
     ]
     facets = _facets(plan)
     figure = canvas(6.4, 4.8)
-    if len(numeric) >= 2:
-        _maps(figure, results, facets, numeric)
-    elif numeric:
-        _curves(figure, results, facets, numeric[0].name, np.sort(numeric[0].values))
-    else:
-        _draw(figure, results, facets)
+    with rc_context({"axes.prop_cycle": cycler(color=PALETTE)}):  # of the laws, in their order
+        if len(numeric) >= 2:
+            _maps(figure, results, facets, numeric)
+        elif numeric:
+            _curves(figure, results, facets, numeric[0].name, np.sort(numeric[0].values))
+        else:
+            _draw(figure, results, facets)
     save(figure, path, f"Campaign of {plan.size} samples", dpi=130)
 
 
