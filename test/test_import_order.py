@@ -37,10 +37,9 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
     {"parameters", "plant.faults", "wire"},
     {"control", "plant"},
     {"evaluation"},
-    {"view", "environments", "identification"},
+    {"view", "environments", "identification", "api"},
     {"ros"},
-    {"experiments", "api"},
-    {"cli", "__main__"},
+    {"experiments", "cli", "__main__"},
 )
 PLACE = {room: place for place, rooms in enumerate(ORDER) for room in rooms}
 ROS_ROOMS = {"ros"}
