@@ -45,7 +45,7 @@ IMPACTS = 20_000  # largest number of impacts that are kept
 MOST_NUMBERS = 100_000_000  # in a table: 0.8 GB
 PENDULUM_ONLY = (
     *("params_file", "set", "integrator", "controller"),
-    *("scenario", "tilt", "azimuth"),
+    *("scenario", "tilt", "azimuth", "push"),
 )
 AXES = {"xz": (0, 2), "yz": (1, 2), "xy": (0, 1)}
 COLORS = PALETTE

@@ -19,7 +19,8 @@ BINS, PANELS = 12, 9  # of the drawn numbers
 
 def write(results: CampaignResults, path: Path) -> None:
     """Draw the picture and save it. Raise OSError if it cannot be written."""
-    from matplotlib import cycler, rc_context
+    from cycler import cycler
+    from matplotlib import rc_context
 
     plan = results.plan
     numeric = [
