@@ -125,23 +125,26 @@ def label_ends(axes, labels: Iterable[EndLabel], size: float = 8.0) -> None:
     other room, each at the end of a thin line. Call it when the limits of the axes are final.
     """
     wanted = list(labels)
-    if not wanted:
-        return
+    axes.get_xlim(), axes.get_ylim()  # which bring the limits up to date
     into = axes.transData + axes.transAxes.inverted()
     ends = [into.transform((label.x, label.y)).tolist() for label in wanted]
     order = sorted(range(len(ends)), key=lambda i: ends[i][1])
     height = axes.get_window_extent().height * 72.0 / axes.figure.dpi  # [points]
     places = _spread([ends[i][1] for i in order], 1.25 * size / height)
-    at = max(x for x, _ in ends) + 0.05
-    for i, place in zip(order, places):
-        look = {"color": wanted[i].color, "transform": axes.transAxes}
-        (x, y), text = ends[i], wanted[i].text
-        axes.plot((x, at - 0.01), (y, place), linewidth=0.6, clip_on=False, **look)
-        axes.text(at, place, text, fontsize=size, va="center", **look)
+    for group in places:
+        members, order = order[: len(group)], order[len(group) :]
+        at = max(ends[i][0] for i in members) + 0.05
+        for i, place in zip(members, group):
+            (x, y), label, own = ends[i], wanted[i], {"transform": axes.transAxes}
+            line = {"color": label.color, "linewidth": 1.0, "clip_on": False}
+            axes.plot((x, at - 0.01), (y, place), **line, **own)
+            axes.text(at, place, label.text, fontsize=size, color=BLACK, va="center", **own)
 
 
-def _spread(at: list[float], least: float) -> list[float]:
-    """Return places as close to `at`, which grow, as a distance of `least` between them allows."""
+def _spread(at: list[float], least: float) -> list[list[float]]:
+    """Return places as close to `at`, which grow, as a distance of `least` between them allows, in
+    groups that keep it.
+    """
     groups: list[tuple[list[float], float]] = []  # members, and the place of the first
     for y in at:
         members, first = [y], y
@@ -149,4 +152,4 @@ def _spread(at: list[float], least: float) -> list[float]:
             members = [*groups.pop()[0], *members]
             first = sum(m - least * i for i, m in enumerate(members)) / len(members)
         groups.append((members, first))
-    return [first + least * i for members, first in groups for i in range(len(members))]
+    return [[first + least * i for i in range(len(members))] for members, first in groups]

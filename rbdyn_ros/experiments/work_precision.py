@@ -171,16 +171,18 @@ def draw(outcome: Outcome, figure) -> None:
     """
     table = outcome.tables["costs"]
     methods = names_of(table)
-    panels = figure.subplots(2, len(COMPOSITIONS), sharex="row", sharey=True)
+    ratios = (2.2, *(1.2 for _ in tuple(COMPOSITIONS)[1:]))  # room for the labels
+    panels = figure.subplots(2, len(ratios), sharex="row", sharey=True, width_ratios=ratios)
     for row, column in zip(panels, ("stages", "microseconds")):
         for axes, composition in zip(row, COMPOSITIONS):
             _draw_lines(axes, table, column, composition, methods)
-    for row, unit in zip(panels, ("stages/s", "µs/s on this machine")):
+    for row, unit in zip(panels, ("stages/s", "µs/s")):
         for axes, composition in zip(row, COMPOSITIONS):
             title = "The methods alone" if composition == "none" else f"Composed: {composition}"
-            label_axes(axes, title, f"work per simulated time [{unit}]", "")
+            label_axes(axes, title, f"work [{unit}]", "")
     for axes in panels[:, 0]:
         axes.set_ylabel("error of the tip after 10 s [m]")
+        axes.set_xlabel(axes.get_xlabel().replace("work", "work per simulated time"))
         label_ends(axes, _ends(axes, methods))  # these have every method
 
 
