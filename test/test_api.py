@@ -228,7 +228,7 @@ def test_a_run_that_ends_early_warns_and_keeps_its_rows():
             lambda: simulate(every=0.0015),
             "simulate: every is 0.0015 s; it must be a multiple of the step, 0.001 s",
         ),
-        (lambda: simulate(law="lqrr"), "simulate: controller 'lqrr'"),
+        (lambda: simulate(law="lqrr"), "simulate: controller is 'lqrr'; known are "),
         (
             lambda: simulate(integrator="euler"),
             "the integrator's name: integrator.name is 'euler'; it must be one of ",
@@ -268,7 +268,7 @@ def test_a_run_that_ends_early_warns_and_keeps_its_rows():
             lambda: linearize(Params(rod_mass=0.0)),
             "linearize: Params: rod.mass is 0.0 kg; it must be a finite number > 0",
         ),
-        (lambda: design("nothing"), "design: controller 'nothing'"),
+        (lambda: design("nothing"), "design: controller is 'nothing'; known are "),
         (
             lambda: design("lqr", settings={"pd.tilt_gain": 1.0}),
             "is an option of the law pd, and the law is lqr",
@@ -277,7 +277,6 @@ def test_a_run_that_ends_early_warns_and_keeps_its_rows():
             lambda: design("lqr", settings={"initial.cart_velocity": [1.0, 0.0]}),
             "has no effect on a law; leave it out",
         ),
-        (lambda: design("swing_up").gains, "swing_up"),
         (lambda: evaluate("lqr", rows=["S99"]), "evaluate: rows: "),
         (lambda: evaluate("lqr", suite="nowhere"), "evaluate: suite is nowhere"),
         (lambda: read_run("none.csv"), "read_run: none.csv: there is no such file"),
@@ -304,8 +303,6 @@ def test_contacts_of_a_record_are_refused_with_the_way_to_set_them():
 
     with pytest.raises(ValueError, match="params has contacts; set them by name"):
         simulate(params=Params(contacts=Contacts(floor=1.0)))
-    run = simulate(tilt=60.0, settings={"contact.floor.enabled": True}, duration=0.01)
-    assert run.ok
 
 
 # pages

@@ -313,24 +313,28 @@ def _draw_motion(
         _draw_plane(axes, geom, _STILL if i is None else record.q[-1, i], at, box)
     x, y = (f"{name} [m]" for name in file.view)
     label_axes(axes, x, y, file.title, size=10.0)
-    _draw_gravity(axes, np.asarray(file.scene.gravity)[list(at)])
+    _draw_gravity(axes, np.asarray(file.scene.gravity)[list(at)], "z" in file.view)
 
 
-def _draw_gravity(axes, gravity: Array) -> None:
+def _draw_gravity(axes, gravity: Array, has_vertical: bool) -> None:
     """Draw the direction of the gravity (2,) [m/s^2] in the plane of the picture: a slope is a
     level plane under a gravity that leans.
     """
     size = float(np.linalg.norm(gravity))
     if size < 1e-9:
         return
-    tail, head = (0.93, 0.93) - 0.07 * gravity / size, (0.93, 0.93) + 0.07 * gravity / size
     arrow = {"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.4, "shrinkA": 0.0, "shrinkB": 0.0}
-    fraction = {"xycoords": "axes fraction", "textcoords": "axes fraction"}
-    axes.annotate("", tuple(head), tuple(tail), arrowprops=arrow, **fraction)
-    lean = np.degrees(np.arctan2(gravity[0], -gravity[1]))
-    text = f"gravity, {abs(lean):.0f}° from the vertical" if abs(lean) > 0.05 else "gravity"
-    beside = {"ha": "right", "va": "center", "fontsize": 9, "color": BLACK}
-    axes.text(0.87, 0.93, text, transform=axes.transAxes, **beside)
+    tail = tuple((-20.0 * gravity / size).tolist())  # [points] from the head
+    place = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    axes.annotate("", (0.985, 1.015), tail, arrowprops=arrow, **place)
+    lean = abs(np.degrees(np.arctan2(gravity[0], -gravity[1])))
+    text = "gravity"
+    if not has_vertical:
+        text += f" in this plane, {size:.2g} m/s²"
+    elif lean > 0.05:
+        text += f", {lean:.0f}° from the vertical"
+    beside = {"ha": "right", "va": "bottom", "fontsize": 9, "color": BLACK}
+    axes.text(0.93, 1.015, text, transform=axes.transAxes, **beside)
 
 
 def _draw_arms(axes, model: models.Model, q: Array, at: tuple, strength: float) -> None:
