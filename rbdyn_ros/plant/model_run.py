@@ -320,13 +320,19 @@ def _draw_gravity(axes, gravity: Array, has_vertical: bool) -> None:
     """Draw the direction of the gravity (2,) [m/s^2] in the plane of the picture: a slope is a
     level plane under a gravity that leans.
     """
+    from matplotlib.transforms import ScaledTranslation
+
     size = float(np.linalg.norm(gravity))
     if size < 1e-9:
         return
     arrow = {"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.4, "shrinkA": 0.0, "shrinkB": 0.0}
-    tail = tuple((-20.0 * gravity / size).tolist())  # [points] from the head
-    place = {"xycoords": "axes fraction", "textcoords": "offset points"}
-    axes.annotate("", (0.985, 1.015), tail, arrowprops=arrow, **place)
+    half = 16.0 / 72.0 * gravity / size  # [inch]
+    tail, head = (
+        axes.transAxes + ScaledTranslation(*(sign * half), axes.figure.dpi_scale_trans)
+        for sign in (-1.0, 1.0)
+    )
+    place = {"xycoords": head, "textcoords": tail, "zorder": 5}
+    axes.annotate("", (0.95, 0.9), (0.95, 0.9), arrowprops=arrow, **place)
     lean = abs(np.degrees(np.arctan2(gravity[0], -gravity[1])))
     text = "gravity"
     if not has_vertical:
@@ -334,7 +340,7 @@ def _draw_gravity(axes, gravity: Array, has_vertical: bool) -> None:
     elif lean > 0.05:
         text += f", {lean:.0f}° from the vertical"
     beside = {"ha": "right", "va": "bottom", "fontsize": 9, "color": BLACK}
-    axes.text(0.93, 1.015, text, transform=axes.transAxes, **beside)
+    axes.text(1.0, 1.015, text, transform=axes.transAxes, **beside)
 
 
 def _draw_arms(axes, model: models.Model, q: Array, at: tuple, strength: float) -> None:
