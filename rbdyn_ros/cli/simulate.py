@@ -42,8 +42,8 @@ EXAMPLES = f"""\
 # a law in closed loop with the plant; or your own: path/to/law.py
 {COMMAND} --controller lqr --every 0.01 --out caught.csv
 # a figure; two pushes on the tip, the second one along y
-{COMMAND} --controller lqr --out pushed.csv --picture pushed.pdf \\
-    --push 2,1 --push 5,1,90
+{COMMAND} --controller lqr --out pushed.csv \\
+    --push 2,1 --push 5,1,90 --picture pushed.pdf
 # from hanging to upright, by the law that the scenario names
 {COMMAND} --scenario swing_up --every 0.01 --out swung.csv
 # behind a filter of encoders of 4096 counts a turn and 0.1 mm
