@@ -13,7 +13,7 @@ from importlib import import_module  # noqa: E402
 from textwrap import indent  # noqa: E402
 
 import rbdyn_ros  # noqa: E402
-from rbdyn_ros import cli, optional  # noqa: E402
+from rbdyn_ros import cli, optional, origin  # noqa: E402
 from rbdyn_ros.parameters.tables import alternatives  # noqa: E402
 
 INTRODUCTION = "A testbed for the spherical pendulum: mechanics, control laws and ROS 2 nodes."
@@ -47,6 +47,7 @@ def main(argv: list[str] | None = None) -> int:
         sentence = f"{command} is not a command; {alternatives(command, names)}"
         print(f"{PROGRAM}: {sentence}; see `{PROGRAM} --help`", file=sys.stderr)
         return 2
+    origin.set_command(argv)
     try:
         return _module(command).run(parser(command).parse_args(argv[1:]))
     except (console.CannotBegin, optional.MissingLibrary, ImportError) as error:

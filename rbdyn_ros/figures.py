@@ -1,27 +1,39 @@
-"""The look of all figures: colors, an empty figure, axes with a light grid, legends.
+"""The look of all figures: colors, an empty figure, axes with a light grid, legends, labels at the
+ends of lines, and files that say what made them.
+
+Any two colors of PALETTE, BLACK and GREY differ by ΔE of at least 20 (CIE76 in L*a*b*), as they
+are, and as people without M or L cones see them (Machado, Oliveira, Fernandes, IEEE Trans.
+Visualization and Computer Graphics 15 (2009) 1291). Lines of one color differ in their style.
 
 Without a home folder that can be written, Matplotlib keeps its cache in a temporary folder, which
 it says in two lines; the pictures are the same, so these lines are left out.
 """
 
 import logging
-from typing import Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rbdyn_ros import origin
+from rbdyn_ros.schema import with_unit
 
 PALETTE = (
-    "#1f6fb4",
-    "#d9732b",
-    "#2a9d6f",
-    "#7a5195",
-    "#c2649f",
-    "#8a6d3b",
-    "#58b4d6",
-    "#edae49",
-    "#0b2f5b",
-    "#d1495b",
+    "#0091dc",
+    "#bc5f06",
+    "#55c28e",
+    "#6f4b93",
+    "#cb72a6",
+    "#876d4a",
+    "#88bef1",
+    "#ebab3b",
+    "#05264c",
+    "#9a000f",
 )
-BLUE, ORANGE, GREEN, *_ = PALETTE
+BLUE, ORANGE, GREEN, PURPLE, PINK, BROWN, SKY, YELLOW, NAVY, RED = PALETTE
+BLACK, GREY = "#222222", "#5e5e5e"  # of what is exact, and of what only guides the eye
 _LINES = "-", "--", ":", "-."  # of the first ten lines, of the next ten, and so on
-GREY, RED = "#8a8a8a", "#c1272d"
+_UNITS = {"degrees": "°", "": "–"}
+_NO_DATE = {".pdf": "CreationDate", ".svg": "Date"}  # else two runs write different bytes
 logging.getLogger("matplotlib").addFilter(
     lambda record: record.funcName != "_get_config_or_cache_dir"
 )
@@ -32,6 +44,39 @@ def canvas(width: float, height: float, dpi: float | None = None):
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=dpi, layout="constrained")
+
+
+def save(figure, path: str | Path, title: str, dpi: float | None = None) -> None:
+    """Write a figure to a file .png, .svg or .pdf, with the title, the version, the commit and the
+    command in its metadata; the same figure of the same command gives the same bytes.
+
+    Raise OSError if it cannot be written.
+    """
+    from matplotlib import rc_context
+
+    suffix = Path(path).suffix.lower()
+    style = {"svg.hashsalt": origin.PACKAGE, "pdf.fonttype": 42}  # fonts that journals accept
+    with rc_context(style):  # pyrefly: ignore
+        figure.savefig(
+            path,
+            dpi=dpi or figure.dpi,
+            format=suffix[1:],
+            metadata=_metadata(suffix, title),
+        )
+
+
+def _metadata(suffix: str, title: str) -> dict[str, str | None]:
+    """Return the metadata of a figure by the keys that its format has."""
+    made = origin.origin()
+    commit = f"commit {made.commit}" if made.commit else "no checkout of git"
+    match suffix:
+        case ".pdf":
+            found = {"Creator": made.program, "Subject": made.command, "Keywords": commit}
+        case ".svg":
+            found = {"Creator": made.program, "Description": made.command, "Source": commit}
+        case _:
+            found = {"Software": made.program, "Description": made.command, "Source": commit}
+    return {"Title": title, **found, **({_NO_DATE[suffix]: None} if suffix in _NO_DATE else {})}
 
 
 def label_axes(axes, x: str, y: str, title: str = "", size: float = 9.0) -> None:
@@ -46,6 +91,15 @@ def label_axes(axes, x: str, y: str, title: str = "", size: float = 9.0) -> None
     axes.tick_params(labelsize=size - 1.0)
 
 
+def axis_label(name: str, unit: str = "") -> str:
+    """Return the label of an axis of a parameter's values: its name in words, with its unit, such
+    as "initial tilt [°]" of start.tilt.
+    """
+    group, dot, rest = name.partition(".")
+    words = {"start": f"initial {rest}", "faults": rest}.get(group, name) if dot else name
+    return with_unit(words.replace(".", " ").replace("_", " "), _UNITS.get(unit, unit))
+
+
 def line_looks(count: int) -> list[dict[str, str]]:
     """Return color and style of so many lines in one figure, no two alike up to forty."""
     kinds = [{"color": color, "linestyle": line} for line in _LINES for color in PALETTE]
@@ -55,3 +109,47 @@ def line_looks(count: int) -> list[dict[str, str]]:
 def draw_legend(place, *lines, **style: Any) -> None:
     """Draw a legend without a frame into axes or a figure, of their labels or of these `lines`."""
     place.legend(*lines, **{"frameon": False, "fontsize": 8, **style})
+
+
+class EndLabel(NamedTuple):
+    """The label of a line, at its last point."""
+
+    x: float
+    y: float
+    text: str
+    color: str
+
+
+def label_ends(axes, labels: Iterable[EndLabel], size: float = 8.0) -> None:
+    """Write labels to the right of the last points of lines, as close to them as they leave each
+    other room, each at the end of a thin line. Call it when the limits of the axes are final.
+    """
+    wanted = list(labels)
+    axes.get_xlim(), axes.get_ylim()  # which bring the limits up to date
+    into = axes.transData + axes.transAxes.inverted()
+    ends = [into.transform((label.x, label.y)).tolist() for label in wanted]
+    order = sorted(range(len(ends)), key=lambda i: ends[i][1])
+    height = axes.get_window_extent().height * 72.0 / axes.figure.dpi  # [points]
+    places = _spread([ends[i][1] for i in order], 1.25 * size / height)
+    for group in places:
+        members, order = order[: len(group)], order[len(group) :]
+        at = max(ends[i][0] for i in members) + 0.05
+        for i, place in zip(members, group):
+            (x, y), label, own = ends[i], wanted[i], {"transform": axes.transAxes}
+            line = {"color": label.color, "linewidth": 1.0, "clip_on": False}
+            axes.plot((x, at - 0.01), (y, place), **line, **own)
+            axes.text(at, place, label.text, fontsize=size, color=BLACK, va="center", **own)
+
+
+def _spread(at: list[float], least: float) -> list[list[float]]:
+    """Return places as close to `at`, which grow, as a distance of `least` between them allows, in
+    groups that keep it.
+    """
+    groups: list[tuple[list[float], float]] = []  # members, and the place of the first
+    for y in at:
+        members, first = [y], y
+        while groups and first < groups[-1][1] + least * len(groups[-1][0]):
+            members = [*groups.pop()[0], *members]
+            first = sum(m - least * i for i, m in enumerate(members)) / len(members)
+        groups.append((members, first))
+    return [[first + least * i for i in range(len(members))] for members, first in groups]

@@ -26,6 +26,7 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
         "tracebacks",
         "figures",
         "files",
+        "origin",
         "console",
         "progress",
         "schema",
@@ -36,7 +37,7 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
     {"parameters", "plant.faults", "wire"},
     {"control", "plant"},
     {"evaluation"},
-    {"view", "environments", "identification"},
+    {"view", "environments", "identification", "api"},
     {"ros"},
     {"experiments", "cli", "__main__"},
 )

@@ -5,9 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rbdyn_ros.files import json_text, try_file
+from rbdyn_ros.figures import save
+from rbdyn_ros.files import json_text, try_file, write_table
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros
+from rbdyn_ros.origin import describe
 from rbdyn_ros.parameters.command_line import (
     FILES,
     PICTURES,
@@ -17,6 +19,7 @@ from rbdyn_ros.parameters.command_line import (
     WAITING,
     add_options,
     band,
+    cannot_write,
     explain,
     message_printer,
     number,
@@ -321,18 +324,26 @@ def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
     """Print the result, write the files that were asked for, and return the exit code."""
     from rbdyn_ros.identification.frequency import response_report
 
-    figures = response_report.summary(measured)
+    figures, title = response_report.summary(measured), f"Loop of {measured.name}"
+    columns: dict[str, Any] = {}
     print(response_report.table(measured, figures))
     for sentence in response_report.remarks(measured):
         _say(f"note: {sentence}", DONE)
     writers: dict[str, Any] = {}
     if arguments.out:
-        writers[arguments.out] = lambda draft: response_report.write_response(draft, measured)
+        columns = response_report.response_columns(measured)
+        writers[arguments.out] = lambda draft: write_table(columns, draft)
     if arguments.json:
         found = {"controller": measured.name, "period": measured.period, "at": arguments.at}
         writers[arguments.json] = json_text({**found, "margins": figures})
     if arguments.picture:
         drawn = response_report.draw(measured)
-        form = Path(arguments.picture).suffix[1:].lower()
-        writers[arguments.picture] = lambda draft: drawn.savefig(draft, format=form)
-    return write_files(writers, _say, CANNOT_WRITE)
+        writers[arguments.picture] = lambda draft: save(drawn, draft, title)
+    code = write_files(writers, _say, CANNOT_WRITE)
+    if arguments.out and Path(arguments.out).is_file():
+        units = {name: "Hz" if name == "f" else "" for name in columns}
+        try:
+            describe(arguments.out, units, title)
+        except OSError as error:
+            return _say(cannot_write(error, arguments.out), CANNOT_WRITE)
+    return code

@@ -23,6 +23,7 @@ from rbdyn_ros.optional import (
 )
 from rbdyn_ros.parameters import shipped, start_options
 from rbdyn_ros.parameters.command_line import (
+    FORMAT,
     SEED,
     SET,
     add_options,
@@ -74,6 +75,7 @@ class DemoRequest(NamedTuple):
     words: tuple  # parameters over the files, as ROS's command line has them
     rod_length: float  # [m]
     out: Path
+    form: str  # of the picture
     view_port: int  # of the live view; 0 for none
 
 
@@ -113,6 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Override all these parameters by this ROS YAML file; may be repeated.",
         ),
         SET,
+        FORMAT,
         (
             "--out",
             "DIR",
@@ -155,6 +158,7 @@ def plan(arguments: argparse.Namespace) -> DemoRequest:
         words=(*_set_words(given, arguments, files), *_words(arguments, files)),
         rod_length=_rod_length(files, given),
         out=fresh_folder(arguments.out, "demo"),
+        form=arguments.format,
         view_port=0 if arguments.no_view else _view_port(),
     )
 
@@ -300,7 +304,7 @@ def _report(planned: DemoRequest, trial, recorded: str, signal: int) -> int:
         lean = f" from {math.degrees(released.tilt):g}°" if released else ""
         title = f"{planned.duration:g} s{lean}, seed {planned.seed}"
         picture, elsewhere = write_or_rescue(
-            planned.out / "demo.png",
+            planned.out / f"demo.{planned.form}",
             lambda draft: trial_report.write(trial, judged, planned.rod_length, title, draft),
         )
         written.insert(0, picture)

@@ -12,6 +12,7 @@ from textwrap import shorten
 
 from rbdyn_ros.files import expand, make_folder, write_or_rescue
 from rbdyn_ros.parameters.command_line import (
+    FORMAT,
     add_options,
     cannot_write,
     message_printer,
@@ -55,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         (
             "--out",
             "DIR",
-            "Write NAME.png, NAME_TABLE.csv and films to this folder (default: "
+            "Write NAME.png, or .svg or .pdf, NAME_TABLE.csv and films to this folder (default: "
             "the working directory).",
             ".",
         ),
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             None,
             "Run the shorter form for continuous integration, which checks the same claims.",
         ),
+        FORMAT,
         (
             "--animate",
             ("gif", "mp4"),
@@ -93,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(f"'{arguments.name}' is not an experiment; {advice}", BAD_INPUT)
     try:
         chosen = _methods(name, arguments.methods)
-        return _answer(name, expand(arguments.out), arguments.short, arguments.animate, chosen)
+        return _answer(name, arguments, chosen)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
@@ -137,20 +139,26 @@ def _compares(name: str) -> bool:
     return "methods" in signature(_load(name).run).parameters
 
 
-def _answer(name: str, out: Path, short: bool, animate: str | None, chosen: dict) -> int:
+def _answer(name: str, arguments: argparse.Namespace, chosen: dict) -> int:
     from rbdyn_ros.experiments import outcome as outcomes
+    from rbdyn_ros.origin import describe
 
     experiment = _load(name)
+    out, animate = expand(arguments.out), arguments.animate
     _require_film(name, experiment, animate)
     make_folder(out)
     print(f"{name}: {experiment.QUESTION}")
     with bar(1.0, "of the work") as show:
-        outcome = experiment.run(short, show, **chosen)
+        outcome = experiment.run(arguments.short, show, **chosen)
     print(outcomes.verdict(outcome), flush=True)
     elsewhere = []
-    for file, write in _files(name, experiment, outcome, animate):
+    for file, write in _files(name, experiment, outcome, arguments.format, animate):
         path, sentence = write_or_rescue(out / file, write)
         print(f"  wrote {path}", flush=True)  # at once, for Ctrl-C may come before the next
+        if path.suffix == ".csv" and path.is_file():
+            columns = outcome.tables[path.stem.removeprefix(f"{name}_")]
+            about = describe(path, dict.fromkeys(columns, ""), experiment.QUESTION)
+            print(f"  wrote {about}", flush=True)
         elsewhere += [sentence] if sentence else []
     if elsewhere:
         return _say("; ".join(elsewhere), CANNOT_WRITE)
@@ -171,21 +179,22 @@ def _require_film(name: str, experiment, kind: str | None) -> None:
         )
 
 
-def _files(name: str, experiment, outcome, animate: str | None) -> Iterator[tuple]:
+def _files(name: str, experiment, outcome, form: str, animate: str | None) -> Iterator[tuple]:
     """Yield (name of the file, function that writes it to a path) of every table, of the figure
     and of the film that is asked for.
     """
     from matplotlib import rc_context
 
     from rbdyn_ros.experiments.outcome import STYLE
-    from rbdyn_ros.figures import canvas
+    from rbdyn_ros.figures import canvas, save
 
     for table, columns in outcome.tables.items():
         yield f"{name}_{table}.csv", partial(_write_table, columns)
     with rc_context(STYLE):
         figure = canvas(11.0, 7.0)
         experiment.draw(outcome, figure)
-    yield f"{name}.png", partial(figure.savefig, dpi=130)
+    title = " ".join(experiment.QUESTION.split())
+    yield f"{name}.{form}", lambda draft: save(figure, draft, title, dpi=130)
     if animate:
         yield f"{name}.{animate}", lambda draft: _film(experiment, outcome, draft, animate)
 

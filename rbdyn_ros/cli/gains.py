@@ -6,13 +6,15 @@ law with a memory has the matrices of `control.linear_controller`.
 """
 
 import argparse
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rbdyn_ros.files import json_text, try_file, write_or_rescue
 from rbdyn_ros.parameters.command_line import add_options, message_printer
+
+if TYPE_CHECKING:
+    from rbdyn_ros.control.law_design import DesignedLaw, Timing
 
 COMMAND = "python -m rbdyn_ros gains"
 HELP = "Design a linear control law; write its gains, also as C code."
@@ -94,46 +96,17 @@ def _form(form: str, name: str, options: Any, law: Any, timing: "Timing") -> str
     )
 
 
-class Timing(NamedTuple):
-    """The values of the controller that a law is computed with."""
-
-    period: float  # [s]
-    force_limit: float  # [N]
-
-
-def design_law(name: str, files: list[str]) -> tuple[Any, Any, Timing]:
-    """Return (options, law, timing) of the law `name` for the plant of the files. Raise ValueError
-    for wrong input.
+def design_law(name: str, files: list[str]) -> "DesignedLaw":
+    """Return the law `name` for the shipped plant, changed by the files. Raise ValueError for
+    wrong input.
     """
-    from rbdyn_ros.control import law_options as options
-    from rbdyn_ros.control import law_selection
-    from rbdyn_ros.parameters import plant_params
+    from rbdyn_ros.control import law_design
     from rbdyn_ros.parameters.shipped import config
-    from rbdyn_ros.pendulum import spherical_pendulum
 
-    module = law_selection.load(name)
-    values = _values([str(config("pendulum.yaml")), *files], name, module)
-    chosen = options.from_values(name, module, values)
-    params = plant_params(values)
-    law = law_selection.make_law(name, module, spherical_pendulum, params, chosen)
-    return chosen, law, Timing(values["period"], values["cart.force_limit"])
+    return law_design.design(name, (str(config("pendulum.yaml")), *files))
 
 
-def _values(files: list, name: str, module: ModuleType) -> dict:
-    """Return what the controller node would read from the files, the options of its law
-    included.
-    """
-    from rbdyn_ros.control import law_options as options
-    from rbdyn_ros.parameters import tables
-    from rbdyn_ros.parameters.yaml_file import read_values
-    from rbdyn_ros.schema import defaults
-
-    node = "pendulum_controller"
-    values = defaults(tables.NODES[node]) | read_values(files, (node,))
-    return values | options.from_files(name, module, files)
-
-
-def _text(name: str, timing: Timing, gains: list) -> str:
+def _text(name: str, timing: "Timing", gains: list) -> str:
     rows = "".join(
         f"  {symbol:4}{gain:12.5g} {unit:9}{meaning}\n"
         for gain, (symbol, unit, meaning) in zip(gains, ROWS)
@@ -144,11 +117,11 @@ def _text(name: str, timing: Timing, gains: list) -> str:
     )
 
 
-def _json(name: str, timing: Timing, gains: list) -> str:
+def _json(name: str, timing: "Timing", gains: list) -> str:
     return json_text({"law": name, "gains": gains, **timing._asdict()}, 2)
 
 
-def _memory_text(name: str, timing: Timing, found: Any) -> str:
+def _memory_text(name: str, timing: "Timing", found: Any) -> str:
     rows = "".join(
         f"  {key} =\n{np.array2string(np.atleast_2d(matrix), precision=6, prefix='    ')}\n"
         for key, matrix in zip("ABCD", found)
@@ -159,12 +132,12 @@ def _memory_text(name: str, timing: Timing, found: Any) -> str:
     )
 
 
-def _memory_json(name: str, timing: Timing, found: Any) -> str:
+def _memory_json(name: str, timing: "Timing", found: Any) -> str:
     matrices = {key: matrix.tolist() for key, matrix in found._asdict().items()}
     return json_text({"law": name, **matrices, **timing._asdict()}, 2)
 
 
-def _header(name: str, timing: Timing, gains: list) -> str:
+def _header(name: str, timing: "Timing", gains: list) -> str:
     return f"""\
 /* Made by `{COMMAND} --controller {name} --format c`; make it anew for another plant. */
 #ifndef GAINS_H

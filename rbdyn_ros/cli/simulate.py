@@ -3,35 +3,33 @@
 import argparse
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import parameters
+from rbdyn_ros.figures import save
 from rbdyn_ros.files import write_or_rescue, write_table
 from rbdyn_ros.interrupts import Interruption
-from rbdyn_ros.parameters import start_options, tables
+from rbdyn_ros.parameters import start_options
 from rbdyn_ros.parameters.command_line import (
     FILES,
     IMPACTS,
+    PICTURES,
     SET,
     TABLES,
     add_options,
     cannot_write,
     message_printer,
-    number_or,
     optional_file,
     output_file,
     overrides,
-    scenario,
+    split_words,
 )
-from rbdyn_ros.parameters.yaml_file import Override, offline_values, read
 from rbdyn_ros.progress import bar
-from rbdyn_ros.schema import by_name, setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, is imported only where it is needed
-    from rbdyn_ros.evaluation.closed_loop_table import Loop
-    from rbdyn_ros.integrators.select import Integrator
-    from rbdyn_ros.plant.rollout import Rollout, Rows
-    from rbdyn_ros.types import Array, Input, State, System
+    from rbdyn_ros.evaluation.pendulum_run import RunPlan
+    from rbdyn_ros.plant.rollout import Rollout
+    from rbdyn_ros.types import Array
 
 COMMAND = "python -m rbdyn_ros simulate"
 HELP = "Simulate the pendulum or another mechanism, without ROS."
@@ -43,6 +41,9 @@ EXAMPLES = f"""\
     --tilt 10 --integrator rk4 --step 0.01 --duration 60 --out run.npz
 # a law in closed loop with the plant; or your own: path/to/law.py
 {COMMAND} --controller lqr --every 0.01 --out caught.csv
+# a figure; two pushes on the tip, the second one along y
+{COMMAND} --controller lqr --out pushed.csv \\
+    --push 2,1 --push 5,1,90 --picture pushed.pdf
 # from hanging to upright, by the law that the scenario names
 {COMMAND} --scenario swing_up --every 0.01 --out swung.csv
 # behind a filter of encoders of 4096 counts a turn and 0.1 mm
@@ -56,34 +57,22 @@ EXAMPLES = f"""\
     --duration 900 --out long.csv
 """
 _say = message_printer(COMMAND)
-DURATION = setting("--duration", 10.0, "s", low=0.0)
-EVERY = setting("--every", 1e-3, "s", above=0.0)  # from row to row; by default the step
 SHORT = {
     "integrator": "integrator.name",
     "composition": "integrator.composition",
     "step": "integrator.step",
-}
-REFUSED = {
-    "excitation.amplitude": "has no effect without the controller node; leave it out, or measure "
-    "the loop with `bode`"
 }
 STILL = 1e-9  # [m], [rad], [m/s], [rad/s]: what an equilibrium is kept within
 DONE, CANNOT_WRITE, BAD_INPUT, NOT_CONVERGED, SIGNAL = 0, 1, 2, 3, 128
 
 
 class SimulationJob(NamedTuple):
-    """A run of the pendulum."""
+    """A run of the pendulum, and its files."""
 
-    system: "System"
-    state: "State"
-    input: "Input"
-    integrator: "Integrator"
-    step: float  # [s]
-    duration: float  # [s] as requested
-    rows: "Rows"
+    plan: "RunPlan"
     out: Path
     events: Path | None  # one row per impact goes here
-    loop: "Loop | None"  # the law and what is around it; None: there is no law
+    picture: Path | None
 
 
 _STEP = ", or the step of a model [s] (default: 0.001)"
@@ -130,7 +119,14 @@ OPTIONS = (
     (
         "--picture",
         "FILE",
-        "With --model: draw the motion and its energy to FILE.png, .svg or .pdf.",
+        "Draw the motion to FILE.png, .svg or .pdf: tilt, cart, force, energy and the path of "
+        "the tip; of a model its bodies and its energy.",
+    ),
+    (
+        "--push",
+        "T,IMPULSE ...",
+        "Push the tip at T seconds with an IMPULSE [N s], or T,IMPULSE,AZIMUTH,DURATION "
+        "[degrees, s] (default: 0,0.05); may be repeated.",
     ),
 )
 
@@ -177,9 +173,12 @@ def run(arguments: argparse.Namespace) -> int:
 
             return model_run.run(model_run.job(arguments), _say)
         planned = job(arguments)
-        if note := planned.rows.note(planned.duration):
+        if note := planned.plan.rows.note(planned.plan.duration):
             _say(note, DONE)
-        if fault := _warm_up(planned):
+
+        from rbdyn_ros.evaluation.pendulum_run import warm_up
+
+        if fault := warm_up(planned.plan):
             return _say(f"{fault}; nothing was written", NOT_CONVERGED)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
@@ -206,113 +205,44 @@ def job(arguments: argparse.Namespace) -> SimulationJob:
     """Return the run of the pendulum that the arguments ask for. Raise ValueError, in one
     sentence, for what does not fit.
     """
+    from rbdyn_ros.evaluation import pendulum_run
+
     out = output_file("--out", arguments.out, TABLES)
-    if arguments.picture is not None:
-        raise ValueError("--picture is given without --model; it draws models only")
+    picture = optional_file("--picture", arguments.picture, PICTURES)
     if arguments.impact_law is not None:
         advice = "of the pendulum set contact.impact_law"
         raise ValueError(f"--impact-law is given without --model; {advice}")
-    law, values = _values(arguments)
-    for sentence in parameters.notes(values):
+    request = pendulum_run.RunRequest(
+        controller=arguments.controller,
+        overrides=tuple(overrides(arguments, SHORT)),
+        params_file=tuple(arguments.params_file),
+        scenario=arguments.scenario,
+        tilt=arguments.tilt,
+        azimuth=arguments.azimuth,
+        duration=arguments.duration,
+        every=arguments.every,
+        pushes=tuple(pendulum_run.impulse(split_words(text)) for text in arguments.push),
+    )
+    planned = pendulum_run.plan(request)
+    for sentence in parameters.notes(planned.values):
         _say(f"note: {sentence}", DONE)
-    step = values["integrator.step"]
-    duration = number_or(DURATION, arguments.duration, DURATION.default)
-    shortest = values["period"] if law else step
-    every = number_or(EVERY, arguments.every, shortest)
+    events = optional_file("--events", arguments.events, IMPACTS, out)
 
-    from rbdyn_ros.parameters.simulation import actual_plant
-    from rbdyn_ros.pendulum.spherical_pendulum import build
     from rbdyn_ros.pendulum.world import has_candidates
 
-    planned = SimulationJob(
-        system=build(actual_plant(values)),
-        state=parameters.initial_state(values),
-        input=parameters.plant_input(values),
-        integrator=parameters.integrator(values),
-        step=step,
-        duration=duration,
-        rows=_rows(duration, every, shortest, step),
-        out=out,
-        events=optional_file("--events", arguments.events, IMPACTS, out),
-        loop=_loop(law, values) if law else None,
-    )
-    planned.integrator.check(planned.system, planned.state, planned.input)
-    if planned.events and not has_candidates(planned.system.contacts):
+    if events and not has_candidates(planned.system.contacts):
         raise ValueError(
             "--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a "
             "stop or an obstacle"
         )
-    return planned
-
-
-def _values(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """Return (the name of the law, "" for none; the values of the parameters by name). Raise
-    ValueError for wrong input.
-    """
-    from rbdyn_ros.control import law_options, law_selection
-
-    given, law, files = overrides(arguments, SHORT), arguments.controller, arguments.params_file
-    if arguments.scenario:
-        entries = read(scenario(arguments.scenario))
-        files = [scenario(arguments.scenario), *files]
-        law = law or next((e.value for e in entries if e.name == "controller"), None)
-        if not law and not any(entry.name in by_name(tables.OFFLINE) for entry in entries):
-            raise ValueError(
-                f"--scenario is {arguments.scenario}, which has no effect without a law; add "
-                "--controller"
-            )
-    if release := start_options.release(arguments, files, given, has_default=law is not None):
-        text, said = str(list(release.orientation)), "--tilt and --azimuth"
-        given = [*given, Override(start_options.ORIENTATION, text, said)]
-    if law is None:
-        law_options.require_own(given)
-        return "", offline_values(files, given)
-
-    from rbdyn_ros.evaluation import closed_loop_table
-
-    return law, closed_loop_table.values(law, law_selection.load(law), files, given, REFUSED)
-
-
-def _loop(law: str, values: dict[str, Any]) -> "Loop":
-    from rbdyn_ros.control import law_selection
-    from rbdyn_ros.evaluation import closed_loop_table
-
-    return closed_loop_table.make_loop(law, law_selection.load(law), values)
-
-
-def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows":
-    """Return the rows; their period is a multiple of the `shortest`, which is the step or, under a
-    law, the control period. Raise ValueError for another period.
-    """
-    from rbdyn_ros.plant.rollout import plan_rows
-
-    if shortest != step:
-        from rbdyn_ros.plant.closed_loop import steps
-
-        steps(shortest, step)
-        plan_rows(duration, shortest, step)  # a closed loop keeps a row of every period
-        return plan_rows(duration, every, shortest, "control period")
-    return plan_rows(duration, every, shortest)
-
-
-def _warm_up(job: SimulationJob) -> str:
-    """Compile what the run needs; return what a law did wrong there, or ""."""
-    from rbdyn_ros.plant import rollout
-
-    if job.loop:
-        from rbdyn_ros.evaluation.closed_loop_table import warm_up
-
-        return warm_up(job.loop)
-    rollout.run(job.integrator, job.system, job.state, job.input, job.step, 1, 1)
-    return ""
+    return SimulationJob(planned, out, events, picture)
 
 
 def _simulate(job: SimulationJob, interruption: Interruption) -> "tuple[Rollout, float]":
     """Run the simulation and return (the run, wall time [s])."""
-    from rbdyn_ros.evaluation import closed_loop_table
-    from rbdyn_ros.plant.rollout import Simulation
+    from rbdyn_ros.evaluation import pendulum_run
 
-    duration = job.rows.every * job.rows.count
+    duration = job.plan.rows.every * job.plan.rows.count
     with bar(duration, "s simulated") as show:
 
         def stop(t: float, q: "Array", v: "Array") -> str:
@@ -320,46 +250,39 @@ def _simulate(job: SimulationJob, interruption: Interruption) -> "tuple[Rollout,
             return f"interrupted at t = {t:.6g} s" if interruption.signal else ""
 
         began = time.perf_counter()
-        if job.loop:
-            run = closed_loop_table.run(job.loop, duration, stop)
-        else:
-            simulation = Simulation(
-                job.integrator,
-                job.system,
-                job.state,
-                job.input,
-                job.step,
-                job.rows,
-            )
-            simulation.run(stop=stop)
-            run = simulation.record()
+        run = pendulum_run.simulate(job.plan, stop)
         return run, time.perf_counter() - began
 
 
 def _simulate_and_write(job: SimulationJob, interruption: Interruption) -> int:
-    """Simulate, write the rows, print a summary, and return the exit code."""
-    from rbdyn_ros.evaluation import closed_loop_table
-    from rbdyn_ros.plant import rollout
+    """Simulate, write the files, print a summary, and return the exit code."""
+    from rbdyn_ros.evaluation import pendulum_run
+    from rbdyn_ros.evaluation.run_record import draw
 
     run, seconds = _simulate(job, interruption)
-    if job.loop:
-        sines = job.loop.conditions.sines
-        table = closed_loop_table.columns(run, job.rows.steps, sines)
-    else:
-        table = rollout.columns(run)
+    record = pendulum_run.record(job.plan, run)
+    table, elsewhere = record.columns, []
     try:
-        out, elsewhere = write_or_rescue(job.out, lambda draft: write_table(table, draft))
+        out, sentence = write_or_rescue(job.out, lambda draft: write_table(table, draft))
+        elsewhere.append(sentence)
+        if out.is_file():
+            record.describe(out)
         if job.events:
-            elsewhere = "; ".join(filter(None, (elsewhere, _write_events(job.events, run))))
+            elsewhere.append(_write_events(job.events, run))
+        if job.picture:
+            drawn, title = draw((record,)), record.title
+            place, sentence = write_or_rescue(job.picture, lambda draft: save(drawn, draft, title))
+            elsewhere.append(sentence)
+            _say(f"{place}: tilt, cart, force, energy and the path of the tip", DONE)
     except OSError as error:
         return _say(cannot_write(error, job.out), CANNOT_WRITE)
     still = "; nothing moved: the start is an equilibrium, see --tilt" if _is_still(run) else ""
     refused = f"; states refused, with zero force there: {run.refused}" if run.refused else ""
     print(f"{out}: {len(table['t'])} rows; {_summary(job, run, seconds)}{refused}{still}")
-    if elsewhere:
-        _say(elsewhere, CANNOT_WRITE)
+    if lost := "; ".join(filter(None, elsewhere)):
+        _say(lost, CANNOT_WRITE)
     if run.ok:
-        return CANNOT_WRITE if elsewhere else DONE
+        return CANNOT_WRITE if lost else DONE
     code = SIGNAL + interruption.signal if interruption.signal else NOT_CONVERGED
     return _say(f"{run.message}; {out} has the rows until then", code)
 
@@ -383,17 +306,18 @@ def _write_events(path: Path, run: "Rollout") -> str:
 
 
 def _summary(job: SimulationJob, run: "Rollout", seconds: float) -> str:
-    pace, loop = f"{run.t[-1] / seconds:.3g} times real time", job.loop
+    plan = job.plan
+    pace, loop = f"{run.t[-1] / seconds:.3g} times real time", plan.loop
     if loop:
         from rbdyn_ros.evaluation.closed_loop_table import summary
 
         work = f"{len(run.force)} commands of the law {loop.name}, one in {loop.period:g} s"
         return f"{work}, in {seconds:.2g} s, {pace}; {summary(loop, run)}"
-    steps, energy = (len(run.t) - 1) * job.rows.steps, run.quantities[:, 0]
+    steps, energy = (len(run.t) - 1) * plan.rows.steps, run.quantities[:, 0]
     drift = abs(energy - energy[0]).max()
-    is_damped = job.system.cart_damping > 0.0 or job.system.joint_damping > 0.0
+    is_damped = plan.system.cart_damping > 0.0 or plan.system.joint_damping > 0.0
     damped = "; the dampings of cart and joint take energy" if is_damped else ""
     return (
-        f"{steps} steps of {job.step:g} s in {seconds:.2g} s, {pace}; energy {energy[-1]:.9g} J, "
+        f"{steps} steps of {plan.step:g} s in {seconds:.2g} s, {pace}; energy {energy[-1]:.9g} J, "
         f"at most {drift:.2g} J from its start{damped}"
     )

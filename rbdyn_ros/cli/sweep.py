@@ -18,6 +18,7 @@ from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import library
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
+    FORMAT,
     add_options,
     cannot_write,
     count_jobs,
@@ -55,6 +56,7 @@ class SweepJob(NamedTuple):
     jobs: int
     compiled: bool
     scheduler: str | None
+    form: str  # of the picture
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Write the results to this folder, which must be new or empty "
             "(default: the campaign's name).",
         ),
+        FORMAT,
         ("--resume", None, "Continue the interrupted campaign in DIR."),
         (
             "--jobs",
@@ -150,7 +153,7 @@ def job(arguments: argparse.Namespace) -> SweepJob:
     kept = store.Store(
         expand(arguments.out or path.stem), planned, compiled, store.identities(planned), sitting
     )
-    return SweepJob(planned, kept, jobs, compiled, arguments.scheduler)
+    return SweepJob(planned, kept, jobs, compiled, arguments.scheduler, arguments.format)
 
 
 def _file(arguments: argparse.Namespace) -> Path:
@@ -257,7 +260,8 @@ def _report(job: SweepJob, seconds: float, parts: int) -> int:
     summary, why = write_or_rescue(
         folder / "summary.json", partial(store.write, found, provenance=job.store.provenance)
     )
-    drawn, why_not = write_or_rescue(folder / "campaign.png", partial(picture.write, found))
+    place = folder / f"campaign.{job.form}"
+    drawn, why_not = write_or_rescue(place, partial(picture.write, found))
     print("\n".join(f"wrote {path}" for path in (drawn, summary, folder / "parts")))
     elsewhere = "; ".join(filter(None, (why, why_not)))
     return _say(elsewhere, CANNOT_WRITE) if elsewhere else DONE

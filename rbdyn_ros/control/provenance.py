@@ -10,7 +10,6 @@ import ast
 import hashlib
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
@@ -22,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from rbdyn_ros.control import law_options
+from rbdyn_ros.origin import commit
 from rbdyn_ros.schema import check
 
 OURS = "rbdyn_ros"
@@ -94,26 +94,6 @@ def machine() -> dict[str, Any]:
         "processors": os.cpu_count() or 1,
         "load": round(os.getloadavg()[0], 2),
     }
-
-
-def commit(folder: Path) -> str:
-    """Return the commit of the git checkout that has the folder's files, with a word where they
-    were changed since; "" without one.
-    """
-
-    def git(*words: str) -> str:
-        done = subprocess.run(
-            ("git", "-C", str(folder), *words), capture_output=True, encoding="utf-8", timeout=10.0
-        )
-        return done.stdout.strip() if done.returncode == 0 else ""
-
-    try:
-        if not git("ls-files", "--", "."):  # installed into a folder that git ignores
-            return ""
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".")
-        return git("rev-parse", "HEAD") + (" (changed since)" if changed else "")
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
 
 
 def sources(law: ModuleType | None) -> tuple[dict[str, str], dict[str, str | None]]:

@@ -10,7 +10,7 @@ from gymnasium.vector.utils import batch_space
 
 from rbdyn_ros.environments import periods
 from rbdyn_ros.environments.pendulums import ENDS, Pendulums
-from rbdyn_ros.figures import canvas
+from rbdyn_ros.figures import GREEN, GREY, NAVY, ORANGE, canvas
 from rbdyn_ros.types import Array
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 RENDER_MODES = ["rgb_array"]
 ALONE = ["human", *RENDER_MODES]  # modes of one environment
-CART, ROD, SET_POINT, EDGE = "#3a506b", "#d1495b", "#2a9d6f", "#8a8a8a"
+CART, ROD, SET_POINT, EDGE = NAVY, ORANGE, GREEN, GREY
 _HALF = np.array((0.15, 0.15, 0.075))  # [m] of the cart, from its center to its sides
 
 

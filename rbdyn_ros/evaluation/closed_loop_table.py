@@ -72,8 +72,11 @@ def values(
     return offline_values(files, overrides, (*more, *OBSERVER), given, refused)
 
 
-def make_loop(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
-    """Return the loop of checked values by name, with an observer if they have one.
+def make_loop(
+    name: str, module: ModuleType, values: dict[str, Any], law: Controller | None = None
+) -> Loop:
+    """Return the loop of checked values by name, with an observer if they have one, of the law of
+    the module, or of a `law` that is designed already.
 
     Raise ValueError, with one sentence, if they do not fit each other.
     """
@@ -82,9 +85,8 @@ def make_loop(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
     declared = params._replace(
         contacts=Contacts()
     )  # a law is designed for the pendulum without contacts
-    law = law_selection.make_law(
-        name, module, spherical_pendulum, declared, law_options.from_values(name, module, values)
-    )
+    options = law_options.from_values(name, module, values)
+    law = law or law_selection.make_law(name, module, spherical_pendulum, declared, options)
     conditions = closed_loop.Conditions(
         reference=values["reference"],
         force_limit=values["cart.force_limit"],
@@ -129,7 +131,7 @@ def _observer(values: dict[str, Any], declared: spherical_pendulum.Params) -> Ca
     )
 
 
-def run(loop: Loop, duration: float, stop: Stop) -> Rollout:
+def run(loop: Loop, duration: float, stop: Stop | None) -> Rollout:
     """Run the loop for `duration` [s], or until `stop` ends it. Raise ValueError if the law's
     reset raises.
     """

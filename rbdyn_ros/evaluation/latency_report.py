@@ -119,7 +119,7 @@ def svg(latency: Latency, limits: dict[str, float]) -> str:
         _draw_tail(row[0], figure)
         _draw_trend(row[1], figure)
         _draw_limits(row[0], {level: limits.get(f"monitor.{level}.{name}") for level in LEVELS})
-        row[0].set_ylabel(f"{TITLES[name]}\nshare that takes longer")
+        row[0].set_ylabel(f"{TITLES[name]}\nshare that takes longer [–]")
     return _text(canvas)
 
 
@@ -143,7 +143,7 @@ def _draw_tail(axes, figure: Figure) -> None:
         )
     axes.set_xscale("symlog", linthresh=1e-2)
     axes.set_xlim(left=0.0)
-    axes.set(yscale="log", ylim=(_TAIL, 1.0), xlabel="ms")
+    axes.set(yscale="log", ylim=(_TAIL, 1.0), xlabel="time [ms]")
 
 
 def _draw_trend(axes, figure: Figure) -> None:
@@ -152,7 +152,7 @@ def _draw_trend(axes, figure: Figure) -> None:
     axes.plot(begin, 1e3 * most, color=ORANGE, linewidth=1.0, label=largest)
     axes.plot(begin, 1e3 * mean, color=BLUE, linewidth=1.2, label="mean")
     room = 1.25 * axes.get_ylim()[1]  # for the legend
-    axes.set(ylim=(0.0, room), ylabel="ms", xlabel="s after the warm-up")
+    axes.set(ylim=(0.0, room), ylabel="time [ms]", xlabel="time after the warm-up [s]")
     draw_legend(axes, loc="upper right", fontsize=7)
 
 

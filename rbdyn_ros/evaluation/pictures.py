@@ -9,8 +9,16 @@ import numpy as np
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.suite import Row, setting, unit_of
-from rbdyn_ros.figures import GREY, PALETTE, RED, canvas, draw_legend, label_axes, line_looks
-from rbdyn_ros.schema import with_unit
+from rbdyn_ros.figures import (
+    GREY,
+    PALETTE,
+    RED,
+    axis_label,
+    canvas,
+    draw_legend,
+    label_axes,
+    line_looks,
+)
 
 
 def picture(row: Row, cases: list[Criterion]) -> str:
@@ -105,7 +113,7 @@ def _draw_variations(cases: list):
             axes.plot(part[chosen], place + turn[chosen], mark, color=color, markersize=4)
     axes.set_yticks(range(len(cases)), [case.label for case in cases])
     axes.invert_yaxis()
-    label_axes(axes, "variation, part of the largest; o stands, x does not", "")
+    label_axes(axes, "variation, part of the largest [–]; o stands, x does not", "")
     return figure
 
 
@@ -126,7 +134,7 @@ def _draw_maps(cases: list):
             vmax=float(np.nanmax(grid, initial=0.0)) or 1.0,
         )
         figure.colorbar(image, ax=axes, shrink=0.85).set_label("settled after [s]", fontsize=8)
-        label_axes(axes, "tilt [°]", "rate [rad/s]")
+        label_axes(axes, "initial tilt [°]", "initial rate of the tilt [rad/s]")
         axes.grid(False)
     return figure
 
@@ -163,16 +171,14 @@ def _draw_sweep(row: Row, measured: dict):
         )
     unit = measures.MEASURES[cases[0].measure].values[y].unit
     label_axes(
-        axes, _label(row.picture["x"], unit_of(cases[0], row.picture["x"])), _label(y, unit)
+        axes,
+        axis_label(row.picture["x"], unit_of(cases[0], row.picture["x"])),
+        axis_label(y, unit),
     )
     axes.set_title(row.picture.get("title", row.title), fontsize=10, loc="left")
     axes.set_ylim(0.0, 1.05 * axes.get_ylim()[1])
     draw_legend(axes)
     return figure
-
-
-def _label(name: str, unit: str) -> str:
-    return with_unit(name.removeprefix("faults.").replace("_", " ").replace(".", " "), unit)
 
 
 def address(figure) -> str:

@@ -11,7 +11,18 @@ import numpy as np
 
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.trial import Trial, axis, longest_gap, tilt
-from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, RED, canvas, draw_legend, label_axes
+from rbdyn_ros.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    canvas,
+    draw_legend,
+    label_axes,
+    save,
+)
 from rbdyn_ros.plant.statistics import TRIPS
 from rbdyn_ros.types import Array
 
@@ -162,7 +173,7 @@ THINNEST = 0.6  # side of the box, relative to its longest
 
 
 def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: Path) -> None:
-    """Draw the trial into the PNG `path`; `rod_length` [m]. Raise OSError if it cannot be
+    """Draw the trial into a .png, .svg or .pdf; `rod_length` [m]. Raise OSError if it cannot be
     written.
     """
     figure = canvas(13.0, 7.5)
@@ -180,9 +191,9 @@ def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: P
         f"{title} – {verdict.sentence}",
         fontsize=13,
         fontweight="bold",
-        color=RED if verdict.stood is False else "black",
+        color=RED if verdict.stood is False else BLACK,
     )
-    figure.savefig(path, dpi=120)
+    save(figure, path, title, dpi=120)
 
 
 def _plot_tilt(axes, trial: Trial) -> None:
@@ -212,7 +223,7 @@ def _plot_energy(axes, trial: Trial) -> None:
 
 
 def _set_style(axes, trial: Trial, label: str, is_last: bool) -> None:
-    label_axes(axes, "simulated time since the release [s]" if is_last else "", label, size=10.0)
+    label_axes(axes, "time since the release [s]" if is_last else "", label, size=10.0)
     draw_legend(axes, loc="upper right", ncols=2, fontsize=9, borderaxespad=0.0)
     axes.set_xlim(0.0, max(1e-3, trial.t[-1] if len(trial.t) else 0.0))
     axes.tick_params(labelbottom=is_last)
@@ -252,7 +263,7 @@ def _plot_space(axes, trial: Trial, rod_length: float) -> None:
         axes.plot(*np.stack((cart[i], tip[i])).T, color=GREY, linewidth=0.8, alpha=0.5)
     axes.plot(
         *np.stack((cart[-1], tip[-1])).T,
-        color="black",
+        color=BLACK,
         linewidth=3.0,
         label="rod at the end",
         solid_capstyle="round",

@@ -10,6 +10,7 @@ import numpy as np
 from rbdyn_ros.evaluation.metrics import axis
 from rbdyn_ros.experiments import free_body
 from rbdyn_ros.experiments.outcome import METHOD_COLORS, METHOD_LABELS
+from rbdyn_ros.figures import GREY
 from rbdyn_ros.integrators import pitch_cone_chart, tqdl
 from rbdyn_ros.integrators.select import Integrator, select
 from rbdyn_ros.pendulum.spherical_pendulum import Params, build, cylinder_inertia, no_input
@@ -191,7 +192,7 @@ class PendulumScene:
         axes.set_title(METHOD_LABELS[name], color=color)
         x, y = np.meshgrid((-2.0, 2.0), (-2.0, 2.0))
         axes.plot_surface(x, y, 0.0 * x, color="#e8e4d8", alpha=0.35)
-        self.cart = empty_line(axes, color="#555555", linewidth=2)
+        self.cart = empty_line(axes, color=GREY, linewidth=2)
         self.rod = empty_line(axes, color=color, linewidth=4, solid_capstyle="round")
         self.trace = empty_line(axes, color=color, linewidth=1, alpha=0.5)
         self.clock = axes.text2D(0.05, 0.03, "", transform=axes.transAxes, fontsize=9)

@@ -210,4 +210,4 @@ def draw(outcome: Outcome, figure) -> None:
     left = rest_time(BALL) - impacts["exact"]
     instants.semilogy(n, left, color=EXACT, label="time left until the accumulation")
     instants.legend()
-    label_axes(instants, "Event by event", "number of the impact", "[s]")
+    label_axes(instants, "Event by event", "number of the impact [–]", "time, error [s]")

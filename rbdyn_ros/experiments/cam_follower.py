@@ -245,22 +245,22 @@ def draw(outcome: Outcome, figure) -> None:
             if key.startswith(f"{rpm:g}_")
         }
         _series(row[0], t, rpm)
-        label_axes(row[0], f"{rpm:g} rpm: {words[rpm]}", "time [s]", "u [m] (grey: cam)")
+        label_axes(row[0], f"{rpm:g} rpm: {words[rpm]}", "time [s]", "height u [m] (grey: cam)")
         row[1].plot(t["space"]["u"], t["space"]["v"], ".", color=EXACT, markersize=0.8)
-        label_axes(row[1], "State space, 12 revolutions", "u [m]", "v [m/s]")
+        label_axes(row[1], "State space, 12 revolutions", "height u [m]", "velocity v [m/s]")
         settled = 6.0 if "period" in words[rpm] else 2.2  # an orbit of few points
         for key, color, size in (("impacts_stepped", COARSE, 1.2), ("impacts", EXACT, settled)):
             row[2].plot(
                 np.degrees(t[key]["angle"]), t[key]["speed"], ".", color=color, markersize=size
             )
-        label_axes(row[2], "Impact map", "cam angle [deg]", "impact speed [m/s]")
+        label_axes(row[2], "Impact map", "cam angle [°]", "impact speed [m/s]")
         for end, color, size, label in (
             ("_stepped", COARSE, 1.2, "steps of 0.1 ms"),
             ("", EXACT, settled, "event-driven"),
         ):
             u, v = (t["strobes"][f"{name}{end}"] for name in "uv")
             row[3].plot(u, v, ".", color=color, markersize=size, label=label)
-        label_axes(row[3], "Once per revolution", "u [m]", "v [m/s]")
+        label_axes(row[3], "Once per revolution", "height u [m]", "velocity v [m/s]")
     figure.legend(
         *row[3].get_legend_handles_labels(), loc="outside lower center", ncols=2, markerscale=3
     )

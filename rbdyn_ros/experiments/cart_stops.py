@@ -93,6 +93,13 @@ def draw(outcome: Outcome, figure) -> None:
     position.set_ylim(-1.1 * END, 1.8 * END)  # with room for the legend
     position.legend(loc="upper right")
     label_axes(path, "The cart between the ends of its rails", "x [m]", "y [m]")
-    label_axes(position, "It turns around there (0.5 ms)", "time [s]", "x [m]")
-    label_axes(ends, f"Where it is at {DURATION} s", "step [s]", "largest error of the state [SI]")
+    label_axes(
+        position, "It turns around there (0.5 ms)", "time [s]", "position x of the cart [m]"
+    )
+    label_axes(
+        ends,
+        f"Where it is at {DURATION} s",
+        "step [s]",
+        "largest error of the state [m, m/s, –, rad/s]",
+    )
     label_axes(energy, "Elastic ends, no drive (1 ms)", "time [s]", "energy gained [J]")

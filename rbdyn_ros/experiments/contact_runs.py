@@ -24,6 +24,7 @@ from rbdyn_ros.experiments.outcome import (
     slope_guide,
     track_progress,
 )
+from rbdyn_ros.figures import BLACK, BLUE, GREEN, RED
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.integrators.select import select
 from rbdyn_ros.network import (
@@ -40,7 +41,7 @@ from rbdyn_ros.plant import rollout
 from rbdyn_ros.plant.rollout import impact_columns
 from rbdyn_ros.types import Array, Input, State, System
 
-EXACT, COARSE, FINE, EVENTS = "#222222", "#d1495b", "#1f6fb4", "#2a9d6f"
+EXACT, COARSE, FINE, EVENTS = BLACK, RED, BLUE, GREEN
 
 
 class March(NamedTuple):

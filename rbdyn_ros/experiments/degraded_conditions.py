@@ -20,6 +20,7 @@ from rbdyn_ros.experiments.outcome import (
     track_progress,
     word,
 )
+from rbdyn_ros.figures import BLUE, ORANGE
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import Override, assignment
 from rbdyn_ros.pendulum import spherical_pendulum
@@ -33,7 +34,7 @@ QUESTION = (
 SCENARIOS = ("noisy", "delayed", "lossy", "worn")
 START = math.radians(10.0)  # [rad]
 TOO_LATE = 0.12  # [s] beyond the delay margin, 103 ms
-MEASURED, TRUE = "#e08e79", "#1f6fb4"
+MEASURED, TRUE = ORANGE, BLUE
 
 
 def run(short: bool, progress) -> Outcome:

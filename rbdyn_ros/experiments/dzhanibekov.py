@@ -236,12 +236,12 @@ def draw(outcome: Outcome, figure) -> None:
             plot_error(axes, t[name]["t"], t[name][method], least, **line)
         energy.loglog(t["energy"]["step_number"], np.maximum(t["energy"][method], 1e-17), **line)
     label_axes(
-        momentum, "Its momentum must not turn (20 ms)", "time [s]", "angle from the start [deg]"
+        momentum, "Its momentum must not turn (20 ms)", "time [s]", "angle from the start [°]"
     )
     label_axes(
         attitude, "Attitude error (20 ms)", "time [s]", "angle from the exact attitude [rad]"
     )
-    label_axes(energy, "Energy, many steps of 30 ms", "steps", "relative error")
+    label_axes(energy, "Energy, many steps of 30 ms", "number of steps [–]", "relative error [–]")
     figure.legend(*energy.get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
@@ -275,7 +275,7 @@ class _Scene:
     """One body in its box: a cross of rods with balls, the momentum and the trace of its tip."""
 
     ARMS = np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 0.6, 0], [0, -0.6, 0]])
-    BALLS = ("#d1495b", "#7a5195", "#2a9d6f", "#edae49")
+    BALLS = (figures.RED, figures.PURPLE, figures.GREEN, figures.YELLOW)
 
     def __init__(self, axes, method: str):
         axes.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
@@ -283,15 +283,15 @@ class _Scene:
         axes.set_axis_off()
         axes.set_title(METHOD_LABELS[method], color=METHOD_COLORS[method])
         self.bars = [
-            empty_line(axes, color="#555555", linewidth=3, solid_capstyle="round")
+            empty_line(axes, color=figures.GREY, linewidth=3, solid_capstyle="round")
             for _ in range(2)
         ]
         self.balls = [
             empty_line(axes, "o", color=c, markersize=s)
             for c, s in zip(self.BALLS, (11, 11, 15, 15))
         ]
-        self.arrow = empty_line(axes, color="#c2187a", linewidth=2.5)
-        self.trace = empty_line(axes, color="#c2187a", linewidth=1, alpha=0.6)
+        self.arrow = empty_line(axes, color=figures.PINK, linewidth=2.5)
+        self.trace = empty_line(axes, color=figures.PINK, linewidth=1, alpha=0.6)
         self.clock = axes.text2D(0.02, 0.02, "", transform=axes.transAxes, fontsize=9)
 
     def show(self, t: float, Q, L) -> None:

@@ -123,7 +123,7 @@ def draw(outcome: Outcome, figure) -> None:
         angle,
         "A rod turns in its plane: no precession, no nutation",
         "time [s]",
-        "angle about y [deg]",
+        "angle about y [°]",
     )
     error.legend()
     label_axes(error, "Error of the angle at 10 ms", "time [s]", "error [rad]")

@@ -139,12 +139,12 @@ def draw(outcome: Outcome, figure) -> None:
     label_axes(
         path,
         "The top's axis, from above: it precesses in nutation loops",
-        "axis x [-]",
-        "axis y [-]",
+        "x of the axis [–]",
+        "y of the axis [–]",
     )
     wobble.plot(t["energy"]["t"], t["energy"]["wobble_deg"], color=METHOD_COLORS["moser_veselov"])
     label_axes(
-        wobble, "The nutation fades as the momentum grows", "time [s]", "axis from momentum [deg]"
+        wobble, "The nutation fades as the momentum grows", "time [s]", "axis from momentum [°]"
     )
     for method in METHODS:
         errors = t["momentum_error"]

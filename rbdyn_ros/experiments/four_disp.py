@@ -300,7 +300,7 @@ def draw(outcome: Outcome, figure) -> None:
         plot_error(energy, t["energy"]["t"], t["energy"][key], 1e-12, **line)
     fall.set(ylim=(-100, 1000), yticks=(0, 180, 360, 540, 720, 900))
     fall.legend(fontsize=8, loc="upper right")
-    label_axes(fall, "It goes over the top …", "time [s]", "angle from upright [deg]")
+    label_axes(fall, "It goes over the top …", "time [s]", "angle from upright [°]")
     label_axes(energy, "… on energy from nowhere …", "time [s]", "energy error [J]")
     for name in COUPLINGS:
         order.loglog(t["order"]["step"], t["order"][name], "o-", markersize=4, **line_style(name))
@@ -324,14 +324,16 @@ def _draw_models(t: dict, force, chart, drift) -> None:
     )
     force.legend(fontsize=8)
     force.set_xticks((0, 45, 90, 135, 180))
-    label_axes(force, "The model is wrong too", "angle from upright [deg]", "joint force / m g")
+    label_axes(
+        force, "The model is wrong too", "angle from upright [°]", "joint force over m g [–]"
+    )
     for name in ("rattle_s2", "euler_lagrange"):
         chart.plot(t["chart"]["t"], t["chart"][f"{name}_pitch"], **line_style(name))
     for pole in (-90, 90):
         chart.axhline(pole, color=GREY, linewidth=0.8, linestyle=":")
     chart.set(ylim=(-95, 130), yticks=(-90, -45, 0, 45, 90))
     chart.legend(fontsize=8, loc="upper right")
-    label_axes(chart, "DELE runs into its chart's pole", "time [s]", "pitch [deg], 10 ms")
+    label_axes(chart, "DELE runs into its chart's pole", "time [s]", "pitch [°], 10 ms")
     for name in LASTING:
         for h, dash in ((0.01, "-"), (0.03, "--")):
             label = {"label": METHOD_LABELS[name]} if h == 0.01 else {}

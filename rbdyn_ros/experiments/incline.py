@@ -14,6 +14,7 @@ from rbdyn_ros.experiments.outcome import (
     where,
 )
 from rbdyn_ros.experiments.sliding_block import COLORS, simulate
+from rbdyn_ros.figures import YELLOW
 
 QUESTION = (
     "On a slope a block sticks, slides, or, pushed uphill, stops and comes back. Which of these "
@@ -96,7 +97,7 @@ def draw(outcome: Outcome, figure) -> None:
     """Draw distances and errors."""
     ways, errors = figure.subplots(1, 2)
     cases = outcome.tables["cases"]
-    for i, ((degrees, mu, v0), name, color) in enumerate(zip(CASES, NAMES, (*COLORS, "#edae49"))):
+    for i, ((degrees, mu, v0), name, color) in enumerate(zip(CASES, NAMES, (*COLORS, YELLOW))):
         track, params = outcome.tables[f"track_{i + 1}"], scenes.Block(mu, np.radians(degrees))
         ways.plot(
             track["t"],

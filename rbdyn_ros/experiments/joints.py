@@ -16,11 +16,12 @@ from rbdyn_ros.experiments.outcome import (
     below,
     between,
     label_axes,
-    plot_error,
+    plot_envelope,
     slope,
     track_progress,
 )
 from rbdyn_ros.experiments.scenes import ModelParts
+from rbdyn_ros.figures import BLUE, RED, YELLOW
 
 QUESTION = (
     "A chain of rods, a door, a top on a plane: what do their joints and their energy lose over "
@@ -36,9 +37,9 @@ MACHINES = {
 STEP = 0.005  # [s]
 ALPHA = 10.0  # [1/s] of the stabilization
 METHODS = {
-    "variational": ("#1f6fb4", "joints in the variational step"),
-    "multipliers": ("#edae49", "multipliers, Runge–Kutta"),
-    "stabilized": ("#d1495b", "multipliers, stabilized"),
+    "variational": (BLUE, "joints in the variational step"),
+    "multipliers": (YELLOW, "multipliers, Runge–Kutta"),
+    "stabilized": (RED, "multipliers, stabilized"),
 }
 
 
@@ -144,8 +145,8 @@ def _growth(record) -> float:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Draw the energy error above, the opening of the joints below, one column for each
-    machine.
+    """Draw the energy error above, the opening of the joints below, one column for each machine:
+    the largest in each hundredth of the time, for they oscillate.
     """
     panels = figure.subplots(2, len(MACHINES), sharex="col")
     for column, (name, (_, title)) in enumerate(MACHINES.items()):
@@ -157,7 +158,8 @@ def draw(outcome: Outcome, figure) -> None:
                 (energy, "energy_error", 1e-16),
                 (opening, "opening", 1e-18),
             ):
-                plot_error(axes, table["t"], table[f"{method}_{what}"], least, **line)
-        label_axes(energy, title, "", "|energy error| [J]" if column == 0 else "")
-        label_axes(opening, "", "time [s]", "opening of the joints [m, –]" if column == 0 else "")
+                plot_envelope(axes, table["t"], table[f"{method}_{what}"], least, **line)
+        label_axes(energy, title, "", "largest |energy error| [J]" if column == 0 else "")
+        opens = "largest opening of the joints [m, –]" if column == 0 else ""
+        label_axes(opening, "", "time [s]", opens)
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)

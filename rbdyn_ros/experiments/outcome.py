@@ -9,7 +9,20 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from rbdyn_ros import figures
-from rbdyn_ros.figures import GREY
+from rbdyn_ros.figures import (
+    BLACK,
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    NAVY,
+    ORANGE,
+    PINK,
+    PURPLE,
+    RED,
+    SKY,
+    YELLOW,
+)
 from rbdyn_ros.types import Array
 
 T = TypeVar("T")
@@ -137,19 +150,19 @@ def slope(steps, errors) -> float:
 
 
 METHOD_COLORS = {
-    "truth": "#222222",
-    "tqdl": "#d1495b",
-    "frozen": "#e08e79",
-    "coupled": "#edae49",
-    "rk4": "#edae49",
-    "euler_lagrange": "#c2649f",
-    "rattle_s2": "#2a9d6f",
-    "moser_veselov": "#1f6fb4",
-    "modified": "#0b2f5b",
-    "quaternion_midpoint": "#58b4d6",
-    "se3_variational": "#7a5195",
-    "se3 newton": "#7a5195",
-    "se3 riqn": "#b07fc7",
+    "truth": BLACK,
+    "tqdl": RED,
+    "frozen": ORANGE,
+    "coupled": YELLOW,
+    "rk4": YELLOW,
+    "euler_lagrange": PINK,
+    "rattle_s2": GREEN,
+    "moser_veselov": BLUE,
+    "modified": NAVY,
+    "quaternion_midpoint": SKY,
+    "se3_variational": PURPLE,
+    "se3 newton": PURPLE,
+    "se3 riqn": BROWN,
 }
 METHOD_LABELS = {
     "truth": "exact",
@@ -204,6 +217,15 @@ def plot_error(axes, x, error, least: float = 0.0, **line) -> None:
     smaller.
     """
     axes.semilogy(x[1:], np.maximum(np.abs(error[1:]), least), **line)
+
+
+def plot_envelope(axes, x, error, least: float = 0.0, parts: int = 100, **line) -> None:
+    """Plot the largest |error| in each of so many parts of x, on a logarithmic axis: the envelope
+    of what oscillates too fast to be seen; `least` where it is smaller.
+    """
+    groups = zip(*(np.array_split(values[1:], parts) for values in (np.asarray(x), error)))
+    rows = [(at.mean(), max(np.abs(part).max(), least)) for at, part in groups if len(at)]
+    axes.semilogy(*np.transpose(rows), **line)
 
 
 def slope_guide(axes, steps, error: float, order: int) -> None:

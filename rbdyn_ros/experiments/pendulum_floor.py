@@ -95,4 +95,9 @@ def draw(outcome: Outcome, figure) -> None:
     label_axes(gap, "The tip bounces and rests", "time [s]", "gap [m]")
     label_axes(energy, "Impacts and friction take energy", "time [s]", "energy [J]")
     label_axes(instants, "When it hits", "step [s]", f"largest error of {IMPACTS} instants [s]")
-    label_axes(ends, f"Where it is at {FLIGHT} s", "step [s]", "largest error of the state [SI]")
+    label_axes(
+        ends,
+        f"Where it is at {FLIGHT} s",
+        "step [s]",
+        "largest error of the state [m, m/s, –, rad/s]",
+    )

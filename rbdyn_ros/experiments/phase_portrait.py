@@ -94,8 +94,8 @@ def draw(outcome: Outcome, figure) -> None:
         label_axes(
             axes,
             f"Exact: {name} for {p['t'][-1]:g} s, one thin line",
-            f"{name} [deg]",
-            "rate [deg/s]",
+            f"{name} [°]",
+            "rate [°/s]",
         )
     colors = ("tqdl", "truth", "rattle_s2", "moser_veselov")
     for (label, values), color in zip(list(e.items())[1:], colors):

@@ -180,8 +180,8 @@ def draw(outcome: Outcome, figure) -> None:
     label_axes(
         planes,
         "It turns at each upright pass, by O(h²) …",
-        "pass through the bottom",
-        "azimuth of the swing [deg]",
+        "number of the pass through the bottom [–]",
+        "azimuth of the swing [°]",
     )
     _draw_ends(t, ends, long)
 
@@ -209,4 +209,4 @@ def _draw_ends(t: dict, ends, long) -> None:
         )
     long.set_ylim(1e-15, 1e3)
     long.legend(fontsize=8, ncols=2, loc="upper center")
-    label_axes(long, "Without a chart: RATTLE at 10 ms", "time [s]", "largest error so far")
+    label_axes(long, "Without a chart: RATTLE at 10 ms", "time [s]", "largest error so far [m, J]")

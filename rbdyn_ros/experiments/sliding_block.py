@@ -14,6 +14,7 @@ from rbdyn_ros.experiments.outcome import (
     track_progress,
     where,
 )
+from rbdyn_ros.figures import BLUE, GREEN, PURPLE, RED
 from rbdyn_ros.types import Array
 
 QUESTION = (
@@ -23,7 +24,7 @@ QUESTION = (
 )
 CASES = ((2.0, 0.3), (1.0, 0.1), (3.0, 0.6), (0.5, 0.05))  # v0 [m/s], mu
 STEPS = (2e-2, 1.6e-2, 1.3e-2, 1e-2, 8e-3, 6e-3, 5e-3, 2e-3)  # [s]
-COLORS = ("#1f6fb4", "#2a9d6f", "#d1495b", "#7a5195")
+COLORS = BLUE, GREEN, RED, PURPLE
 
 
 def run(short: bool, progress) -> Outcome:

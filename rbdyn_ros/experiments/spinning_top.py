@@ -28,6 +28,7 @@ from rbdyn_ros.experiments.outcome import (
     track_progress,
 )
 from rbdyn_ros.experiments.scenes import GRAVITY, ModelParts, one_body
+from rbdyn_ros.figures import BLUE, GREEN, RED, YELLOW
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.types import Array
 
@@ -98,10 +99,10 @@ FAST = 1e-3  # [s] the step of the claims
 STEPS = (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)  # [s]
 DURATION, ROW = 2.0, 8e-3  # [s]
 GAMMAS = {
-    "4/3 J3": (4.0 / 3.0 * AXIS, "#1f6fb4"),
-    "J1": (INERTIA[0], "#2a9d6f"),
-    "3.3 J3": (1e-3, "#edae49"),
-    "33 J3": (1e-2, "#d1495b"),
+    "4/3 J3": (4.0 / 3.0 * AXIS, BLUE),
+    "J1": (INERTIA[0], GREEN),
+    "3.3 J3": (1e-3, YELLOW),
+    "33 J3": (1e-2, RED),
 }
 
 

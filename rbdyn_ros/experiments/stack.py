@@ -25,6 +25,7 @@ from rbdyn_ros.experiments.outcome import (
     word,
 )
 from rbdyn_ros.experiments.scenes import ModelParts
+from rbdyn_ros.figures import BLUE, GREEN, NAVY, PINK, PURPLE, RED, SKY, YELLOW
 from rbdyn_ros.numerics.solvers import fc3d, registry
 from rbdyn_ros.types import Array
 
@@ -86,12 +87,12 @@ TOP = 20.0  # [kg]
 STANDING = ("tower", "top-heavy", "overhang", "pyramid")
 FALLING = ("overhang too far", "pyramid too smooth")
 COLORS = {
-    "tower": "#1f6fb4",
-    "top-heavy": "#7a5195",
-    "overhang": "#2a9d6f",
-    "pyramid": "#58b4d6",
-    "overhang too far": "#edae49",
-    "pyramid too smooth": "#d1495b",
+    "tower": BLUE,
+    "top-heavy": PURPLE,
+    "overhang": GREEN,
+    "pyramid": SKY,
+    "overhang too far": YELLOW,
+    "pyramid too smooth": RED,
 }
 SOLVERS = ("fc3d_hybrid", "fc3d_newton", "fc3d_admm", "fc3d_nsgs")
 TOLERANCE = 1e-8
@@ -250,7 +251,7 @@ def _draw_overhang(axes, tables: dict) -> None:
 
 def _draw_landing(axes, table: dict) -> None:
     seen = table["t"] <= 0.4
-    for level, shade in enumerate(("#3b1f4f", "#7a5195", "#b07fc7")):
+    for level, shade in enumerate((NAVY, PURPLE, PINK)):
         index = 2 * level
         axes.plot(
             table["t"][seen],
@@ -261,7 +262,9 @@ def _draw_landing(axes, table: dict) -> None:
         )
         axes.axhline(weights()["top-heavy"][index], color=GREY, linewidth=0.6, linestyle=":")
     axes.legend()
-    label_axes(axes, "Five boxes land, one of 20 kg", "time [s]", "normal force, weight [N]")
+    label_axes(
+        axes, "Five boxes land, one of 20 kg", "time [s]", "normal force, and weight (dotted) [N]"
+    )
 
 
 def _draw_forces(axes, tables: dict) -> None:
@@ -284,7 +287,7 @@ def _draw_forces(axes, tables: dict) -> None:
     axes.set_xticks(places, STANDING)
     axes.set_ylim(1e-17, 1e-3)
     axes.legend()
-    label_axes(axes, "Forces are the weights", "", "relative error")
+    label_axes(axes, "Forces are the weights", "stack", "error of the forces [–], overlap [m]")
 
 
 def _draw_solvers(axes, table: dict) -> None:
@@ -300,4 +303,4 @@ def _draw_solvers(axes, table: dict) -> None:
     axes.set_xticks(range(len(SOLVERS)), [name[5:] for name in SOLVERS])
     axes.margins(x=0.1, y=0.15)
     axes.legend(loc="upper left")
-    label_axes(axes, "Solvers: time, and solved of all", "", "time [ms]")
+    label_axes(axes, "Solvers: time, and solved of all", "solver", "time [ms]")

@@ -16,7 +16,6 @@ from rbdyn_ros.evaluation.metrics import axis
 from rbdyn_ros.experiments import apparatus
 from rbdyn_ros.experiments.order_of_accuracy import list_compositions, reference_solution
 from rbdyn_ros.experiments.outcome import (
-    GREY,
     Outcome,
     above,
     below,
@@ -29,6 +28,7 @@ from rbdyn_ros.experiments.outcome import (
     track_progress,
     where,
 )
+from rbdyn_ros.figures import EndLabel, label_ends
 from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.integrators.select import select
 from rbdyn_ros.pendulum.spherical_pendulum import no_input, upright
@@ -42,7 +42,7 @@ QUESTION = (
 DURATION = 10.0  # [s]
 METHODS = ("rk4", "rattle_s2", "moser_veselov", "quaternion_midpoint", "se3_variational")
 STEPS = (0.04, 0.02, 0.01, 0.005, 0.0025, 0.001)  # [s]
-DASHES = {"none": "-", "suzuki4": "--", "kahan_li6": "-.", "kahan_li8": ":"}
+BEHIND = "#dddddd"  # of the lines of other panels
 
 
 class RunCost(NamedTuple):
@@ -166,34 +166,46 @@ def _claims(table: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Draw the tip error against stages, and against processor time."""
+    """Draw the tip error against stages above, against processor time below: the methods alone,
+    and each composition, with all others behind it in grey.
+    """
     table = outcome.tables["costs"]
     methods = names_of(table)
-    by_stages, by_time = figure.subplots(1, 2, sharey=True)
+    ratios = (2.2, *(1.2 for _ in tuple(COMPOSITIONS)[1:]))  # room for the labels
+    panels = figure.subplots(2, len(ratios), sharex="row", sharey=True, width_ratios=ratios)
+    for row, column in zip(panels, ("stages", "microseconds")):
+        for axes, composition in zip(row, COMPOSITIONS):
+            _draw_lines(axes, table, column, composition, methods)
+    for row, unit in zip(panels, ("stages/s", "µs/s")):
+        for axes, composition in zip(row, COMPOSITIONS):
+            title = "The methods alone" if composition == "none" else f"Composed: {composition}"
+            label_axes(axes, title, f"work [{unit}]", "")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("error of the tip after 10 s [m]")
+        axes.set_xlabel(axes.get_xlabel().replace("work", "work per simulated time"))
+        label_ends(axes, _ends(axes, methods))  # these have every method
+
+
+def _draw_lines(axes, table: dict, column: str, composition: str, methods: list[str]) -> None:
+    """Draw a line of each method that has the composition, over all lines in light grey."""
+    for method, other in product(methods, COMPOSITIONS):
+        rows = where(table, method=method, composition=other)
+        axes.loglog(table[column][rows], table["tip_error"][rows], color=BEHIND, linewidth=0.8)
     for method in methods:
-        color = line_style(method, methods)["color"]
-        for composition, dash in DASHES.items():
-            rows = where(table, method=method, composition=composition)
-            style = {"color": color, "linestyle": dash, "markersize": 3.5}
-            for axes, column in ((by_stages, "stages"), (by_time, "microseconds")):
-                axes.loglog(table[column][rows], table["tip_error"][rows], marker="o", **style)
-    label_axes(
-        by_stages,
-        "Work in stages",
-        "stages per simulated second",
-        "error of the tip after 10 s [m]",
-    )
-    label_axes(
-        by_time, "Work in processor time, on this machine", "microseconds per simulated second", ""
-    )
-    for method in methods:
-        by_stages.plot([], [], **line_style(method, methods))
-    for composition, dash in DASHES.items():
-        by_stages.plot(
-            [],
-            [],
-            color=GREY,
-            linestyle=dash,
-            label="alone" if composition == "none" else composition,
-        )
-    figure.legend(*by_stages.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+        rows = where(table, method=method, composition=composition)
+        if rows.any():
+            style = {"markersize": 3.5, "label": method}
+            style |= {"color": line_style(method, methods)["color"]}
+            axes.loglog(table[column][rows], table["tip_error"][rows], "o-", **style)
+
+
+def _ends(axes, methods: list[str]) -> list[EndLabel]:
+    """Return a label for the last point of each method's line in the axes."""
+    found = []
+    for line in axes.lines:
+        method, known = line.get_label(), np.isfinite(line.get_ydata())
+        if method in methods and known.any():
+            look = line_style(method, methods)
+            x, y = max(zip(line.get_xdata()[known], line.get_ydata()[known]))
+            found.append(EndLabel(float(x), float(y), look["label"], look["color"]))
+    return found

@@ -348,8 +348,8 @@ def residuals(curves: Curves):
         lags.axhline(sign * 1.96 / np.sqrt(len(last)), color=RED, linewidth=0.8, linestyle="--")
     lags.set_ylim(-0.6, 1.05)
     draw_legend(lags, fontsize=7, ncols=2)
-    label_axes(lags, "lag [samples]; dashed: 95 % of white residuals", "correlation")
-    label_axes(spread, "residual [deviations]", "samples")
+    label_axes(lags, "lag [samples]; dashed: 95 % of white residuals", "correlation [–]")
+    label_axes(spread, "residual [standard deviations]", "number of samples [–]")
     return figure
 
 
@@ -368,7 +368,7 @@ def loops(redesign: Redesign):
     size.axhline(1.0, color=GREY, linewidth=0.8)
     phase.axhline(-180.0, color=GREY, linewidth=0.8)
     phase.set_ylim(max(-720.0, phase.get_ylim()[0]), 0.0)
-    label_axes(size, "frequency [Hz]", "|L|")
+    label_axes(size, "frequency [Hz]", "|L| [–]")
     label_axes(phase, "frequency [Hz]", "arg L [°]")
     draw_legend(size)
     return figure

@@ -31,6 +31,12 @@ SCENARIO = (
     "NAME",
     "Start as in this file of config/scenarios, named without .yaml.",
 )
+FORMAT = (
+    "--format",
+    tuple(suffix[1:] for suffix in PICTURES),
+    "Draw the picture in this format (default: png).",
+    "png",
+)
 FILES = (
     "--params-file",
     "F ...",
@@ -82,16 +88,17 @@ def named_file(option: str, word: str, folder: str = "") -> str:
     return str(shipped.find(option, word, folder, more=", or give the path of a file"))
 
 
-def number(parameter: Parameter, text: str):
-    """Return the value that was typed for an option, which its `parameter` describes. Raise
-    ValueError for a wrong one.
+def number(parameter: Parameter, given: Any):
+    """Return the value of an option, a number or a text as it was typed, which its `parameter`
+    describes. Raise ValueError for a wrong one.
     """
-    return check(parameter, value_of(text, _SOURCE), _SOURCE)
+    value = value_of(given, _SOURCE) if isinstance(given, str) else given
+    return check(parameter, value, _SOURCE)
 
 
-def number_or(parameter: Parameter, text: str | None, default: float) -> float:
-    """Return the value that was typed for an option, or the default where it is not given."""
-    return default if text is None else number(parameter, text)
+def number_or(parameter: Parameter, given: Any, default: float) -> float:
+    """Return the value of an option, or the default where it is not given."""
+    return default if given is None else number(parameter, given)
 
 
 def count_jobs(text: str) -> int:

@@ -4,7 +4,7 @@ import math
 from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from rbdyn_ros.parameters.command_line import SCENARIO, TILT, number, number_or
 from rbdyn_ros.parameters.simulation import attitude
@@ -28,6 +28,18 @@ OPTIONS = (  # rows of `add_options`
 )
 
 
+class StartRequest(Protocol):
+    """What may say the start: parsed arguments, or a record with these fields."""
+
+    @property
+    def tilt(self) -> Any:
+        """The tilt [°], a number or a text as it was typed; None where it is not said."""
+
+    @property
+    def azimuth(self) -> Any:
+        """The azimuth [°], likewise."""
+
+
 class Release(NamedTuple):
     """The lean of the rod at the start."""
 
@@ -48,7 +60,7 @@ def has_start(files: Iterable[str | Path], overrides: Iterable[Override]) -> boo
 
 
 def release(
-    arguments: Namespace,
+    arguments: StartRequest | Namespace,
     files: Iterable[str | Path],
     overrides: Iterable[Override],
     has_default: bool = True,

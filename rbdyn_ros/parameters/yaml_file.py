@@ -199,11 +199,16 @@ def _require_same_section(named: str, section: str, source: str) -> str:
 
 
 class Override(NamedTuple):
-    """A value from the command line."""
+    """A value from the command line, or from Python."""
 
     name: str  # "integrator.step"
-    text: str  # as typed, a YAML value
+    text: Any  # as typed, a YAML value; from Python a value that is no text
     source: str  # "--step"
+
+    @property
+    def value(self) -> Any:
+        """The value, not checked. Raise ValueError for a text that is none."""
+        return value_of(self.text, self.source) if isinstance(self.text, str) else self.text
 
 
 def assignment(text: str) -> Override:
@@ -223,7 +228,7 @@ def check_override(override: Override, more: Mapping[str, Parameter]) -> Any:
     ValueError for an unknown name or a wrong value.
     """
     parameter = more.get(override.name) or tables.lookup(override.name, override.source, more=more)
-    return check(parameter, value_of(override.text, override.source), override.source)
+    return check(parameter, override.value, override.source)
 
 
 def offline_values(
@@ -283,8 +288,7 @@ def _obstacles(found: Mapping, overrides: tuple) -> tuple:
     names, _ = found.get(contacts.OBSTACLES.name, ((), ""))
     for override in overrides:
         if override.name == contacts.OBSTACLES.name:
-            value = value_of(override.text, override.source)
-            names = check(contacts.OBSTACLES, value, override.source)
+            names = check(contacts.OBSTACLES, override.value, override.source)
     return names
 
 

@@ -15,7 +15,17 @@ from rbdyn_ros.bodies import runs, shapes
 from rbdyn_ros.bodies.contact import restitution
 from rbdyn_ros.bodies.description import rigid_bodies, scene
 from rbdyn_ros.bodies.description.rows import POINT
-from rbdyn_ros.figures import canvas, draw_legend, label_axes
+from rbdyn_ros.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    PALETTE,
+    canvas,
+    draw_legend,
+    label_axes,
+    save,
+)
 from rbdyn_ros.files import write_or_rescue, write_table
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.integrators.composition import COMPOSITIONS
@@ -35,10 +45,10 @@ IMPACTS = 20_000  # largest number of impacts that are kept
 MOST_NUMBERS = 100_000_000  # in a table: 0.8 GB
 PENDULUM_ONLY = (
     *("params_file", "set", "integrator", "controller"),
-    *("scenario", "tilt", "azimuth"),
+    *("scenario", "tilt", "azimuth", "push"),
 )
 AXES = {"xz": (0, 2), "yz": (1, 2), "xy": (0, 1)}
-COLORS = ("#1f6fb4", "#edae49", "#2a9d6f", "#d1495b", "#7a5195", "#58b4d6", "#8a8a8a")
+COLORS = PALETTE
 INSTANTS = 6  # number of drawn instants, the last one opaque
 _STILL = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 DONE, CANNOT_WRITE, BAD_INPUT, FAILED, SIGNAL = 0, 1, 2, 3, 128
@@ -226,7 +236,8 @@ def _write_and_report(
             say(f"{path}: {len(record.impacts)} impacts{more}", DONE)
         if planned.picture:
             drawn = figure(planned.file, model, record)
-            say(f"{keep(planned.picture, drawn.savefig)}: the motion and its energy", DONE)
+            place = keep(planned.picture, lambda draft: save(drawn, draft, file.title))
+            say(f"{place}: the motion and its energy", DONE)
     except OSError as error:
         sentence = cannot_write(error, planned.out, "make room, or choose another place")
         return say(sentence, CANNOT_WRITE)
@@ -302,6 +313,34 @@ def _draw_motion(
         _draw_plane(axes, geom, _STILL if i is None else record.q[-1, i], at, box)
     x, y = (f"{name} [m]" for name in file.view)
     label_axes(axes, x, y, file.title, size=10.0)
+    _draw_gravity(axes, np.asarray(file.scene.gravity)[list(at)], "z" in file.view)
+
+
+def _draw_gravity(axes, gravity: Array, has_vertical: bool) -> None:
+    """Draw the direction of the gravity (2,) [m/s^2] in the plane of the picture: a slope is a
+    level plane under a gravity that leans.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
+    size = float(np.linalg.norm(gravity))
+    if size < 1e-9:
+        return
+    arrow = {"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.4, "shrinkA": 0.0, "shrinkB": 0.0}
+    half = 16.0 / 72.0 * gravity / size  # [inch]
+    tail, head = (
+        axes.transAxes + ScaledTranslation(*(sign * half), axes.figure.dpi_scale_trans)
+        for sign in (-1.0, 1.0)
+    )
+    place = {"xycoords": head, "textcoords": tail, "zorder": 5}
+    axes.annotate("", (0.95, 0.9), (0.95, 0.9), arrowprops=arrow, **place)
+    lean = abs(np.degrees(np.arctan2(gravity[0], -gravity[1])))
+    text = "gravity"
+    if not has_vertical:
+        text += f" in this plane, {size:.2g} m/s²"
+    elif lean > 0.05:
+        text += f", {lean:.0f}° from the vertical"
+    beside = {"ha": "right", "va": "bottom", "fontsize": 9, "color": BLACK}
+    axes.text(1.0, 1.015, text, transform=axes.transAxes, **beside)
 
 
 def _draw_arms(axes, model: models.Model, q: Array, at: tuple, strength: float) -> None:
@@ -342,7 +381,7 @@ def outline(geom: scene.Geom, pose: Array) -> Array:
 def _fill(axes, points: Array, body: int | None, strength: float) -> None:
     from scipy.spatial import ConvexHull, QhullError
 
-    color = "#555555" if body is None else COLORS[body % len(COLORS)]
+    color = GREY if body is None else COLORS[body % len(COLORS)]
     try:
         hull = points[ConvexHull(points).vertices]
     except (QhullError, ValueError):  # a point, or edge on
@@ -362,17 +401,17 @@ def _draw_plane(axes, geom: scene.Geom, pose: Array, at: tuple, box: tuple) -> N
     middle = np.array([0.5 * (box[0] + box[1]), 0.5 * (box[2] + box[3])])
     middle = middle - n * (n @ (middle - point)) / (n @ n)
     axes.plot(*middle, alpha=0.0)  # axline does not widen the limits
-    axes.axline(middle, middle + along, color="#555555", linewidth=1.5)
+    axes.axline(middle, middle + along, color=GREY, linewidth=1.5)
 
 
 def _draw_energy(axes, record: runs.Record) -> None:
     potential = record.energy - record.kinetic
     for values, color, label in (
-        (record.kinetic, "#1f6fb4", "kinetic"),
-        (potential - potential[0], "#2a9d6f", "potential, over its start"),
-        (record.energy - potential[0], "#222222", "their sum"),
+        (record.kinetic, BLUE, "kinetic"),
+        (potential - potential[0], GREEN, "potential, over its start"),
+        (record.energy - potential[0], BLACK, "their sum"),
     ):
         axes.plot(record.t, values, color=color, label=label, linewidth=1.3)
-    label_axes(axes, "time [s]", "[J]", "Energy", size=10.0)
+    label_axes(axes, "time [s]", "energy [J]", "Energy", size=10.0)
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 3}
     draw_legend(axes, fontsize=9, **below)

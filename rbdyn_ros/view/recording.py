@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from rbdyn_ros.evaluation.run_record import Run
 from rbdyn_ros.files import LARGEST_TABLE, read_arrays, read_input
 from rbdyn_ros.optional import asking_for
+from rbdyn_ros.origin import read_description
 from rbdyn_ros.types import Array
 from rbdyn_ros.view import source
 from rbdyn_ros.view.source import SceneState, Shape
@@ -64,6 +66,15 @@ def read(path: Path) -> Table:
         raise ValueError(f"{path}: its time runs backwards; cut it where the clock was reset")
     unknown = np.full(len(table["t"]), math.nan)
     return {name: table.get(name, unknown) for name in _NUMBERS}
+
+
+def read_run(path: Path) -> Run:
+    """Return the record of a run from its table or bag, with what the file beside a table says of
+    it. Raise ValueError as `read` does.
+    """
+    columns = {name: column for name, column in read(path).items() if np.isfinite(column).any()}
+    title, numbers = read_description(path)
+    return Run(columns, path.stem, title, numbers.get("rod.length", math.nan))
 
 
 def _complete(table: Table, path: Path) -> Table:

@@ -120,6 +120,13 @@ COMMANDS = {
         lasts=1.0,
     ),
     "parameters": Command((), {}, {}, short=("rod",), lasts=1.0),
+    "plot": Command(
+        ("moved.csv", "--out", "compare.svg"),
+        {"--out": ("compare.svg", FILE)},
+        {"runs": RUN},
+        short=("moved.csv", "--out", "compare.svg"),
+        lasts=1.0,
+    ),
     "repair": Command(("bag",), {"--out": ("saved", FRESH)}, {"bag": BAG}, short=("bag",)),
     "simulate": Command(
         ("--controller", "lqr", "--duration", "1e4", "--every", "0.1", "--out", "run.csv"),

@@ -414,5 +414,6 @@ def test_a_signal_keeps_the_rows_so_far(tmp_path, number):
     assert (
         len(rows) > 100
         and rows["t"][-1] == pytest.approx((len(rows) - 1) * 1e-3)
-        and len(list(tmp_path.iterdir())) == 1
+        and sorted(path.name for path in tmp_path.iterdir())
+        == ["run.csv", "run.csv-metadata.json"]
     )

@@ -201,7 +201,7 @@ def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
         (["--model", "door", "--controller", ""], "--controller is given with --model"),
         (["--model", ""], "--model is '', which is not in"),
         (["--duration", ""], "--duration is null; it must be a finite number >= 0"),
-        (["--picture", ""], "--picture is given without --model"),
+        (["--picture", ""], "--picture is .; it must end in .png, .svg or .pdf"),
         (["--model", "arm", "--duration", "1e-4"], "it must be at least the step, which is"),
         (
             ["--model", "door", "--duration", "-1"],
@@ -237,7 +237,6 @@ def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
             ["--model", "newtons_cradle", "--composition", "suzuki4"],
             "it must be none, for it has contacts",
         ),
-        (["--picture", "e.png"], "--picture is given without --model; it draws models only"),
         (
             ["--model", "door", "--impact-law", "hertz"],
             "--impact-law is hertz; it must be one of bounded_newton",

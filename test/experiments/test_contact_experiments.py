@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from color_vision import closest, colors_of
 from matplotlib.figure import Figure
 
 from rbdyn_ros.experiments import contact_runs, falling_rod
@@ -31,6 +32,7 @@ def test_the_claims_hold_and_the_figure_can_be_drawn(name):
     figure = Figure(figsize=(11.0, 7.0), layout="constrained")
     experiment.draw(outcome, figure)
     figure.savefig(io.BytesIO(), dpi=40)
+    assert closest(colors_of(figure))[0] >= 20.0, closest(colors_of(figure))
     assert all(
         axes.get_title(loc="left") and axes.get_xlabel() and axes.lines for axes in figure.axes
     )

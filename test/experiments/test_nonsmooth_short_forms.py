@@ -5,6 +5,7 @@ figures can be drawn.
 from importlib import import_module
 
 import pytest
+from color_vision import closest, colors_of
 from matplotlib.figure import Figure
 
 from rbdyn_ros.experiments import outcome as outcomes
@@ -21,3 +22,4 @@ def test_the_claims_hold_and_the_figure_is_drawn(name):
     figure = Figure(figsize=(11.0, 7.0))
     experiment.draw(outcome, figure)
     assert all(axes.has_data() for axes in figure.axes)
+    assert closest(colors_of(figure))[0] >= 20.0, closest(colors_of(figure))

@@ -7,6 +7,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from color_vision import closest, colors_of
 from matplotlib.figure import Figure
 
 from rbdyn_ros.experiments import outcome as outcomes
@@ -66,8 +67,10 @@ def test_the_figure_has_titled_axes_with_units_and_lines(name, short_form):
     import_module(f"rbdyn_ros.experiments.{name}").draw(short_form(name)[0], figure)
     figure.savefig(io.BytesIO(), dpi=40)
     assert figure.axes
+    assert closest(colors_of(figure))[0] >= 20.0, closest(colors_of(figure))
     for axes in figure.axes:
-        assert axes.get_title(loc="left") and axes.get_xlabel() and axes.lines
+        assert axes.get_title(loc="left") and axes.lines
+        assert "[" in axes.get_xlabel()
         assert all(
             np.isfinite(line.get_ydata()).any() for line in axes.lines if len(line.get_ydata())
         )

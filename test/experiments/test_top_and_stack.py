@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from color_vision import closest, colors_of
 from matplotlib.figure import Figure
 
 from rbdyn_ros.bodies.description import contact_pairs
@@ -29,6 +30,7 @@ def test_the_claims_hold_and_the_figure_is_drawn(name):
     figure = Figure(figsize=(11.0, 7.0))
     experiment.draw(outcome, figure)
     assert all(axes.has_data() for axes in figure.axes)
+    assert closest(colors_of(figure))[0] >= 20.0, closest(colors_of(figure))
 
 
 def test_reduced_equations_of_the_top_meet_the_reference():

@@ -9,34 +9,38 @@ import numpy as np
 from rbdyn_ros.evaluation.campaigns import quantities
 from rbdyn_ros.evaluation.campaigns.plan import Axis, CampaignPlan, numbers
 from rbdyn_ros.evaluation.campaigns.store import ENDS, MEANING, CampaignResults, interval, titles
-from rbdyn_ros.figures import canvas
-from rbdyn_ros.schema import with_unit
+from rbdyn_ros.figures import PALETTE, RED, axis_label, canvas, save
 from rbdyn_ros.types import Array
 
-SHADES = {"left": "#d9d9d9", "late": "#969696", "lost": "#525252", "failed": "#d7301f"}
+# lighter or darker than all of the map by at least 20, and the last one of another hue
+SHADES = {"left": "#d9d9d9", "late": "#969696", "lost": "#525252", "failed": RED}
 BINS, PANELS = 12, 9  # of the drawn numbers
 
 
 def write(results: CampaignResults, path: Path) -> None:
     """Draw the picture and save it. Raise OSError if it cannot be written."""
+    from cycler import cycler
+    from matplotlib import rc_context
+
     plan = results.plan
     numeric = [
         axis for axis in plan.axes if not isinstance(axis.values[0], str) and len(axis.values) > 1
     ]
     facets = _facets(plan)
     figure = canvas(6.4, 4.8)
-    if len(numeric) >= 2:
-        _maps(figure, results, facets, numeric)
-    elif numeric:
-        _curves(figure, results, facets, numeric[0].name, np.sort(numeric[0].values))
-    else:
-        _draw(figure, results, facets)
-    figure.savefig(path, dpi=130)
+    with rc_context({"axes.prop_cycle": cycler(color=PALETTE)}):  # of the laws, in their order
+        if len(numeric) >= 2:
+            _maps(figure, results, facets, numeric)
+        elif numeric:
+            _curves(figure, results, facets, numeric[0].name, np.sort(numeric[0].values))
+        else:
+            _draw(figure, results, facets)
+    save(figure, path, f"Campaign of {plan.size} samples", dpi=130)
 
 
 def label(plan: CampaignPlan, name: str) -> str:
-    """Return a name with its unit."""
-    return with_unit(name, quantities.table(plan.laws)[name].unit)
+    """Return a name in words, with its unit."""
+    return axis_label(name, quantities.table(plan.laws)[name].unit)
 
 
 def _facets(plan: CampaignPlan) -> dict:
@@ -83,7 +87,7 @@ def _maps(figure, results: CampaignResults, facets: dict, numeric: list) -> None
             title=f"{title}: {100 * part:.2f} % settle",
         )
     figure.colorbar(
-        image, ax=figure.axes, label="settled after [s]" if single else "part that settles"
+        image, ax=figure.axes, label="settled after [s]" if single else "part that settles [–]"
     )
 
 
@@ -143,7 +147,7 @@ def _curves(figure, results: CampaignResults, facets: dict, name: str, values: A
         _curve(
             above, below, results, [where & (column == value) for value in values], values, title
         )
-    above.set(ylabel="part that settles", ylim=(-0.02, 1.02))
+    above.set(ylabel="part that settles [–]", ylim=(-0.02, 1.02))
     below.set(xlabel=label(results.plan, name), ylabel="settled after [s]")
     above.legend()
     below.legend(title="median; dotted: 95 %", fontsize="small")
@@ -187,7 +191,9 @@ def _draw(figure, results: CampaignResults, facets: dict) -> None:
             bins = np.searchsorted(edges, columns[name], side="right").clip(1, BINS)
             groups = [where & (bins == i + 1) & results.computed for i in range(BINS)]
             _draw_part(axes, results, groups, 0.5 * (edges[:-1] + edges[1:]), title)
-        axes.set(xlabel=label(results.plan, name), ylabel="part that settles", ylim=(-0.02, 1.02))
+        axes.set(
+            xlabel=label(results.plan, name), ylabel="part that settles [–]", ylim=(-0.02, 1.02)
+        )
     if names:
         figure.axes[0].legend()
     else:
@@ -196,4 +202,4 @@ def _draw(figure, results: CampaignResults, facets: dict) -> None:
         axes.bar(
             list(facets), [results.success[group].sum() / max(1, group.sum()) for group in groups]
         )
-        axes.set(ylabel="part that settles", ylim=(-0.02, 1.02))
+        axes.set(ylabel="part that settles [–]", ylim=(-0.02, 1.02))

@@ -7,14 +7,12 @@ the measurements where these were excited.
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.control.margins import crossings, disk_margin, margins
-from rbdyn_ros.figures import BLUE, ORANGE, RED, canvas
-from rbdyn_ros.files import write_table
+from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, canvas
 from rbdyn_ros.identification.frequency.frequency_response import (
     OUTPUTS,
     OutputResponse,
@@ -168,8 +166,8 @@ def _scattered_axis(response: Response) -> str | None:
     return None
 
 
-def write_response(draft: Path, measured: Measured) -> None:
-    """Write columns f [Hz], then real and imaginary part of L, P and, where there is one, the
+def response_columns(measured: Measured) -> dict[str, Array]:
+    """Return columns f [Hz], then real and imaginary part of L, P and, where there is one, the
     theory; also of S_o, C and the theory of the measurements where these were excited.
     """
     response, outputs = measured.found.response, measured.found.outputs
@@ -189,13 +187,11 @@ def write_response(draft: Path, measured: Measured) -> None:
         entries |= {f"{k}theory": of_outputs[:, i] for i, k in enumerate(KINDS)}
     for name, values in entries.items():
         columns |= {f"{name}.re": np.real(values), f"{name}.im": np.imag(values)}
-    columns |= {f"coherence.{b}": response.coherence[:, j] for j, b in axes}
-    write_table(columns, draft)
+    return columns | {f"coherence.{b}": response.coherence[:, j] for j, b in axes}
 
 
 COLORS = {"x": BLUE, "y": ORANGE}
-OUTPUT_COLORS = dict(zip(OUTPUTS, (*COLORS.values(), "#2a8f5b", "#8e5bb0")))
-GREY = "#555555"
+OUTPUT_COLORS = dict(zip(OUTPUTS, (*COLORS.values(), GREEN, PURPLE)))
 _DASHES = {"color": GREY, "linestyle": "--", "linewidth": 1.0}
 
 
@@ -346,10 +342,8 @@ def _frame_nyquist(axes, alpha: float) -> None:
     from matplotlib.patches import Circle
 
     low, high = -(2.0 + alpha) / (2.0 - alpha), -(2.0 - alpha) / (2.0 + alpha)
-    axes.add_patch(
-        Circle((0.5 * (low + high), 0.0), 0.5 * (high - low), color="#d1495b", alpha=0.2)
-    )
-    axes.plot(-1.0, 0.0, "+", color="#d1495b", markersize=9)
+    axes.add_patch(Circle((0.5 * (low + high), 0.0), 0.5 * (high - low), color=RED, alpha=0.2))
+    axes.plot(-1.0, 0.0, "+", color=RED, markersize=9)
     axes.axhline(0.0, color=GREY, linewidth=0.5)
     axes.axvline(0.0, color=GREY, linewidth=0.5)
     axes.set(xlim=(-4.0, 2.0), ylim=(-3.0, 3.0), aspect="equal")
