@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from doc import site_pages
 from rbdyn_ros import __main__ as program
 from rbdyn_ros.parameters import tables
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
-    *sorted((ROOT / "doc").glob("*.md")),
+    *site_pages.pages(ROOT),
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
 TYPED = re.compile(
@@ -129,7 +130,7 @@ def test_the_pages_show_commands_to_be_typed():
             [
                 place
                 for place, words in typed()
-                if place == "first_steps.md" and not words[0].startswith("-")
+                if place == "overview.md" and not words[0].startswith("-")
             ]
         )
         >= 9
