@@ -7,7 +7,7 @@ A block of a page is by its language
   numbers are equal within TOLERANCE.
 A line `<!-- not run: WHY -->` before a block says that it needs something, one of REASONS.
 
-    python test/doc/tutorial_pages.py       # runs all pages, and draws their pictures anew
+    PYTHONPATH=test/verification python test/doc/tutorial_pages.py   # draws the pictures anew
 """
 
 import math
@@ -18,13 +18,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
+
+from domain import alone
 
 ROOT = Path(__file__).parents[2]
 FOLDER, IMAGES = ROOT / "doc" / "tutorials", ROOT / "doc" / "images"
 PAGES = sorted(FOLDER.glob("*.md"))
-REASONS = ("it needs ROS 2", "it needs a board", "it opens a window", "it sets the package up")
+REASONS = ("it needs ROS 2", "it needs a board", "it needs an emulator", "it opens a window", "it sets the package up")
 TOLERANCE = 0.05  # relative
 LIMIT = 400.0  # [s] for a block on a loaded machine, which may compile first
 BLOCK = re.compile(
@@ -66,8 +69,8 @@ def pictures(page: Path) -> list[str]:
 
 def run(page: Path, folder: Path) -> Iterator[str]:
     """Type a page into a folder; return a sentence for each thing that differs from the page."""
-    (folder / "examples").symlink_to(ROOT / "examples")
-    printed, is_skipped = "", False
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__*"))
+    printed, is_skipped, environment = "", False, surroundings()
     for block in blocks(page):
         if block.language == "text":
             if not is_skipped:
@@ -79,22 +82,30 @@ def run(page: Path, folder: Path) -> Iterator[str]:
         if block.name:
             (folder / block.name).write_text(block.text, encoding="utf-8")
             continue
-        code, printed = execute(block, folder)
+        code, printed = execute(block, folder, environment)
         if code:
             yield f"exit code {code} of\n{block.text}\nwhich prints\n{printed}"
             return
 
 
-def execute(block: Block, folder: Path) -> tuple[int, str]:
-    """Run a block in a folder; return (exit code, what it prints)."""
-    words = {"bash": ["bash", "-e", "-o", "pipefail", "-c"], "python": [sys.executable, "-c"]}
+def surroundings() -> dict[str, str]:
+    """Return the environment of a page: this interpreter and package, and a ROS graph of its own
+    where a page needs one.
+    """
     paths = [str(Path(sys.executable).parent), os.environ["PATH"]]
-    environment = os.environ | {
+    return {
+        **os.environ,
+        **(alone() if find_spec("rclpy") else {}),
         "PATH": os.pathsep.join(paths),
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
         "PYTHONUTF8": "1",
         "MPLBACKEND": "Agg",
     }
+
+
+def execute(block: Block, folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """Run a block in a folder; return (exit code, what it prints)."""
+    words = {"bash": ["bash", "-e", "-o", "pipefail", "-c"], "python": [sys.executable, "-c"]}
     done = subprocess.run(
         [*words[block.language], block.text],
         cwd=folder,
