@@ -133,12 +133,25 @@ def specialize(template: Callable[..., Any], name: str, **scope: Any) -> Callabl
     other kernels that it calls; keep the machine code under `name`. (A kernel that is an argument
     would have another type in each process.)
     """
+    return hot(_with_scope(template, name, scope))
+
+
+def specialized_part(template: Callable[..., Any], name: str, **scope: Any) -> Callable[..., Any]:
+    """Return a `part` of a plain function whose globals are its own and those of `scope`, as
+    `specialize` has them.
+    """
+    return part(_with_scope(template, name, scope))
+
+
+def _with_scope(
+    template: Callable[..., Any], name: str, scope: dict[str, Any]
+) -> types.FunctionType:
     function = types.FunctionType(
         template.__code__, {**template.__globals__, **scope}, template.__name__
     )
     function.__qualname__ = f"{template.__qualname__}_{name}"
     function.__module__ = template.__module__
-    return hot(function)
+    return function
 
 
 def bind(dispatcher: Callable[..., Any], *example) -> Callable[..., Any]:

@@ -155,6 +155,8 @@ class System(NamedTuple):
     joint_damping: float  # d [N m s/rad] viscous, isotropic
     gravity: float  # g [m/s^2], along -z
     contacts: Contacts = Contacts()  # what the pendulum can meet
+    cart_friction: float = 0.0  # mu_c [N] Coulomb, smoothed: `pendulum.coulomb_friction`
+    joint_friction: float = 0.0  # mu_j [N m]
 
 
 class State(NamedTuple):

@@ -84,7 +84,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Fit these, with commas; the others are known, as is the rod's mass by default "
             "(default: cart.mass, cart.damping, rod.center_of_mass, rod.inertia, joint.damping, "
             "delay; of a rod that swings without a force: rod.equivalent_length, joint.damping; "
-            "also rod.mass, rod.inertia_3, gravity, gain, lag, bias.roll, bias.pitch, tilt.roll, "
+            "with cart.friction and joint.friction where the record shows them; also rod.mass, "
+            "rod.inertia_3, gravity, gain, lag, bias.roll, bias.pitch, tilt.roll, "
             "tilt.pitch).",
         ),
         (
@@ -166,7 +167,7 @@ def run(arguments: argparse.Namespace) -> int:
         _say(f"note: {sentence}", DONE)
     try:
         system = spherical_pendulum.build(plant_params(values))
-        fitted = _names(arguments, _usual_names(pieces))
+        fitted = _names(arguments, _usual_names(pieces)), _optional(arguments, pieces)
         found = _fit(pieces, system, fitted, segment, arguments.robust) if pieces else None
         texts = _texts(arguments, found, system, notes) if found else {}
         if plan and arguments.design:
@@ -187,6 +188,17 @@ def _usual_names(pieces: list) -> tuple[str, ...]:
     if not pieces or any(piece.force.any() for piece in pieces):
         return DEFAULT
     return DECAY if all(piece.held for piece in pieces) else SWINGING
+
+
+def _optional(arguments: argparse.Namespace, pieces: list) -> tuple[str, ...]:
+    """Return the frictions that are fitted where the records show them, without --fit."""
+    from rbdyn_ros.identification.plant_numbers import FRICTION
+
+    if arguments.fit:
+        return ()
+    known = _words(arguments.known) if arguments.known else ()
+    stands = all(piece.held for piece in pieces)
+    return tuple(n for n in FRICTION if n not in known and not (stands and n == "cart.friction"))
 
 
 def _names(arguments: argparse.Namespace, usual: tuple[str, ...] | None = None) -> tuple[str, ...]:
@@ -214,18 +226,23 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _fit(
-    pieces: list, system: "System", names: tuple[str, ...], segment: float | None, robust: bool
+    pieces: list,
+    system: "System",
+    names: tuple[tuple[str, ...], tuple[str, ...]],
+    segment: float | None,
+    robust: bool,
 ) -> "Fit":
-    """Fit and print. Raise ValueError for wrong input."""
+    """Fit the names, with those that are optional, and print. Raise ValueError for wrong input."""
     from rbdyn_ros.identification import fit_report, plant_fit
 
     with notice("fitting: seconds, and half a minute to compile the first time ..."):
-        found = plant_fit.fit(pieces, system, names, segment=segment, robust=robust)
+        found = plant_fit.fit(pieces, system, names[0], segment, robust, names[1])
     print(_table(found))
     told = (
         fit_report.undetermined_notes(found),
         fit_report.doubts(found),
         fit_report.decay_notes(found, system),
+        fit_report.friction_notes(found),
     )
     for sentence in chain(*told):
         _say(f"note: {sentence}", DONE)

@@ -315,8 +315,11 @@ def _summary(job: SimulationJob, run: "Rollout", seconds: float) -> str:
         return f"{work}, in {seconds:.2g} s, {pace}; {summary(loop, run)}"
     steps, energy = (len(run.t) - 1) * plan.rows.steps, run.quantities[:, 0]
     drift = abs(energy - energy[0]).max()
-    is_damped = plan.system.cart_damping > 0.0 or plan.system.joint_damping > 0.0
-    damped = "; the dampings of cart and joint take energy" if is_damped else ""
+    system = plan.system
+    is_damped = max(system.cart_damping, system.joint_damping) > 0.0
+    rubs = max(system.cart_friction, system.joint_friction) > 0.0
+    takers = ["dampings"] * is_damped + ["frictions"] * rubs
+    damped = f"; the {' and '.join(takers)} of cart and joint take energy" if takers else ""
     return (
         f"{steps} steps of {plan.step:g} s in {seconds:.2g} s, {pace}; energy {energy[-1]:.9g} J, "
         f"at most {drift:.2g} J from its start{damped}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from rbdyn_ros.integrators import derivatives
 from rbdyn_ros.integrators.select import Integrator, select
+from rbdyn_ros.pendulum import coulomb_friction
 from rbdyn_ros.types import Array, Contacts, Input, State, System
 
 STEP = 0.001  # [s] of `upright`, the simulator's default
@@ -61,10 +62,10 @@ def upright(system: System, period: float, h: float = STEP) -> tuple[Array, Arra
     `period` [s], in steps of at most h [s].
 
     At rest gamma drops out of (2.10), so `moser_veselov` and `quaternion_midpoint` share this
-    linearization. I1 != I2 enter with their mean.
+    linearization. I1 != I2 enter with their mean. Coulomb friction is left out.
     """
     mean = 0.5 * (system.inertia[0] + system.inertia[1])
-    system = system._replace(inertia=(mean, mean, system.inertia[2]))
+    system = coulomb_friction.without(system)._replace(inertia=(mean, mean, system.inertia[2]))
     rest = State(0.0, np.array((0.0, 0.0, 1.0, 0.0, 0.0, 0.0)), np.zeros(5))
     n = max(1, int(np.ceil(period / h - 1e-9)))
     one, _ = along(select("moser_veselov"), system, rest, np.zeros(2), period / n)

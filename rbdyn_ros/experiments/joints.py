@@ -35,6 +35,7 @@ MACHINES = {
     "top": (scenes.top_on_plane, "Top on a plane"),
 }
 STEP = 0.005  # [s]
+PARTS = 25  # of the time: longer than the machines swing to one side
 ALPHA = 10.0  # [1/s] of the stabilization
 METHODS = {
     "variational": (BLUE, "joints in the variational step"),
@@ -146,7 +147,7 @@ def _growth(record) -> float:
 
 def draw(outcome: Outcome, figure) -> None:
     """Draw the energy error above, the opening of the joints below, one column for each machine:
-    the largest in each hundredth of the time, for they oscillate.
+    the largest in each of PARTS parts of the time, for they oscillate.
     """
     panels = figure.subplots(2, len(MACHINES), sharex="col")
     for column, (name, (_, title)) in enumerate(MACHINES.items()):
@@ -158,8 +159,9 @@ def draw(outcome: Outcome, figure) -> None:
                 (energy, "energy_error", 1e-16),
                 (opening, "opening", 1e-18),
             ):
-                plot_envelope(axes, table["t"], table[f"{method}_{what}"], least, **line)
+                plot_envelope(axes, table["t"], table[f"{method}_{what}"], PARTS, least, **line)
         label_axes(energy, title, "", "largest |energy error| [J]" if column == 0 else "")
         opens = "largest opening of the joints [m, –]" if column == 0 else ""
-        label_axes(opening, "", "time [s]", opens)
+        width = table["t"][-1] / PARTS
+        label_axes(opening, "", f"time [s], in parts of {width:.2g} s", opens)
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)

@@ -219,7 +219,7 @@ def plot_error(axes, x, error, least: float = 0.0, **line) -> None:
     axes.semilogy(x[1:], np.maximum(np.abs(error[1:]), least), **line)
 
 
-def plot_envelope(axes, x, error, least: float = 0.0, parts: int = 100, **line) -> None:
+def plot_envelope(axes, x, error, parts: int, least: float = 0.0, **line) -> None:
     """Plot the largest |error| in each of so many parts of x, on a logarithmic axis: the envelope
     of what oscillates too fast to be seen; `least` where it is smaller.
     """

@@ -61,8 +61,9 @@ AGREE = 4.0  # deviations, at most, between both halves of the evidence
 USUAL = 0.5  # relative change; larger ones need more evidence
 MOST, VAGUEST = 50.0, 3.5  # change and deviation that are named, in `LEAST`
 # prior deviation of the plant from the declared one, and the least change detected, in units
-PRIOR = np.array([0.5 if name.endswith("damping") else 0.05 for name in NAMES[:-1]] + [1.0])
-LEAST = np.array([0.1 if name.endswith("damping") else 0.03 for name in NAMES[:-1]] + [0.2])
+_LOSSES = tuple(name.endswith(("damping", "friction")) for name in NAMES[:-1])
+PRIOR = np.array([0.5 if loses else 0.05 for loses in _LOSSES] + [1.0])
+LEAST = np.array([0.1 if loses else 0.03 for loses in _LOSSES] + [0.2])
 KNOWN = 0.03  # least deviation, in `LEAST`, of the plant as it was
 # deviations of what is not modeled: place, direction, velocities, rates
 FLOOR = np.array([1e-5] * 4 + [1e-4] * 4)
@@ -287,7 +288,10 @@ class ChangeDetector:
 
     def _fit(self, name: str, delta: float, blocks: list[_Block]) -> "_Fit | None":
         """Fit one number's change by Gauss and Newton; the first blocks settle the observer."""
-        i, delta = NAMES.index(name), max(LOWEST, delta)
+        i, lowest = NAMES.index(name), LOWEST
+        if name == "cart.friction":  # which is none below 0
+            lowest = -min(-LOWEST, self.model.value(name) / self.model.unit(name))
+        delta = max(lowest, delta)
         for iteration in range(ITERATIONS + 1):
             model = self.model.vary(name, delta)
             ratio = model.unit(name) / self.model.unit(name)
@@ -297,7 +301,7 @@ class ChangeDetector:
             sums, memory = found
             (eta, _, square, count), G, known = self._weigh_sums(sums)
             if iteration < ITERATIONS:
-                delta = max(LOWEST, delta + ratio * (G @ eta)[i] / known[i])
+                delta = max(lowest, delta + ratio * (G @ eta)[i] / known[i])
         remains = square - eta @ self._past @ G @ eta
         deviation = ratio * known[i] ** -0.5
         sharp = LEAST[i] < abs(delta) < MOST * LEAST[i] and deviation < VAGUEST * LEAST[i]

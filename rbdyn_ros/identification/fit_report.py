@@ -31,12 +31,14 @@ from rbdyn_ros.types import Array, System
 UNITS = {
     "cart.mass": "kg",
     "cart.damping": "N s/m",
+    "cart.friction": "N",
     "rod.mass": "kg",
     "rod.center_of_mass": "m",
     "rod.inertia": "kg m^2",
     "rod.inertia_3": "kg m^2",
     LENGTH: "m",
     "joint.damping": "N m s/rad",
+    "joint.friction": "N m",
     "gravity": "m/s^2",
     "gain": "",
     "delay": "s",
@@ -49,12 +51,14 @@ UNITS = {
 EXPERIMENTS = {
     "cart.mass": "a force that changes fast (a multisine up to 5 Hz and more)",
     "cart.damping": "long and fast moves of the cart (a reference that goes 0.5 m to and fro)",
+    "cart.friction": "slow and fast moves of the cart, and many changes of their direction",
     "rod.mass": "the rod on a scale, with --set rod.mass",
     "rod.center_of_mass": "larger tilts at 0.3 to 2 Hz, or the rod balanced on an edge",
     "rod.inertia": "larger tilts at 1 to 5 Hz, or the period of the hanging rod",
     "rod.inertia_3": "none: a rod without spin does not show it; leave it out of --fit",
     LENGTH: "the rod that swings, hanging from a cart that stands",
     "joint.damping": "the rod that swings out, hanging from a cart that stands",
+    "joint.friction": "the rod that swings out until it rests, hanging from a cart that stands",
     "gravity": "nothing: it is known where the plant stands, with --set gravity",
     "gain": "a force gauge at the cart held fast, or masses from a scale, with --set",
     "delay": "a force that changes fast (a multisine up to 5 Hz and more)",
@@ -175,6 +179,23 @@ def decay_notes(found: Fit, system: System) -> list[str]:
     return sentences
 
 
+def friction_notes(found: Fit) -> list[str]:
+    """Return sentences on how certain a fitted Coulomb friction is, and on what was not found."""
+    sentences = [
+        f"the motion shows Coulomb friction: {name} is {value / width:.2g} times its interval of "
+        "95 % above 0"
+        for name, value, width in found.rows
+        if name in plant_numbers.FRICTION and 0.0 < width < value
+    ]
+    if found.unseen:
+        parts = [f"{name} (less than {most:.2g} {UNITS[name]})" for name, most in found.unseen]
+        sentences.append(
+            f"the motion does not show {' and '.join(parts)}: with it the fit is not better than "
+            "by chance, so it is taken as 0"
+        )
+    return sentences
+
+
 LOWEST, POINTS = 0.02, 2000  # [Hz], frequencies up to half the rate of the loop
 
 
@@ -256,7 +277,7 @@ def page(
     """
     rows = list(lines(found, system))
     changed = changes(rows)
-    remarks = doubts(found) + decay_notes(found, system)
+    remarks = doubts(found) + decay_notes(found, system) + friction_notes(found)
     shown: dict[str, Any] = {"redesign": redesign}
     if isinstance(redesign, Redesign):
         shown = {"redesign": None, "laws": [_law(each) for each in redesign.loops]}

@@ -36,7 +36,7 @@ from rbdyn_ros.geometry import quaternion, unit_quaternion
 from rbdyn_ros.identification.plant_numbers import COLUMNS, FROM, numbers, plant
 from rbdyn_ros.identification.segment import METHOD, ZERO, compile_steps
 from rbdyn_ros.integrators import derivatives, select
-from rbdyn_ros.pendulum import rod_on_cart, spherical_pendulum
+from rbdyn_ros.pendulum import coulomb_friction, rod_on_cart, spherical_pendulum
 from rbdyn_ros.types import Array, Contacts, System
 
 LATER = 0.01  # [s] of more delay
@@ -44,6 +44,7 @@ DELAY = "delay"
 NAMES = (
     "cart.mass",
     "cart.damping",
+    "cart.friction",
     "rod.mass",
     "rod.center_of_mass",
     "rod.inertia",
@@ -138,7 +139,7 @@ def _observe(system, options, gain, L, T, steps, room, found):
     """Take n steps and return how many succeeded.
 
     `steps` has rows (n, 5): h, force and du/dtau; `seen` (n,); M (n, 11) measurements. `room` has
-    S (2, 11), the state first; W (10, p) memory; J (10, 12), G (10, 10), V (10, p). `found` is E
+    S (2, 11), the state first; W (10, p) memory; J (10, 12), G (10, 12), V (10, p). `found` is E
     (n, 10) and P (n, 10, p), innovations and their derivatives.
     """
     (rows, seen, M), (S, W, J, G, V), (E, P) = steps, room, found
@@ -155,7 +156,10 @@ def _observe(system, options, gain, L, T, steps, room, found):
             V[i, p - 1] = gain * (J[i, 10] * rows[k, 3] + J[i, 11] * rows[k, 4])
             for m in range(10):
                 for c in range(p):
-                    V[i, c] += J[i, m] * W[m, c] + G[i, m] * T[m, c]
+                    V[i, c] += J[i, m] * W[m, c]
+            for m in range(12):
+                for c in range(p):
+                    V[i, c] += G[i, m] * T[m, c]
         for i in range(11):
             S[0, i] = S[1, i]
         if seen[k] == 0:
@@ -213,7 +217,7 @@ def observe(
     rows = np.ascontiguousarray(np.column_stack((inputs.h, inputs.force, slope)))
     S, E, P = np.zeros((2, 11)), np.zeros((n, 10)), np.zeros((n, 10, p))
     S[0] = memory.state
-    room = S, memory.W, np.zeros((10, 12)), np.zeros((10, 10)), np.zeros((10, p))
+    room = S, memory.W, np.zeros((10, 12)), np.zeros((10, 12)), np.zeros((10, p))
     settings = system, options, model.gain, L, columns(model)
     steps = rows, inputs.seen, inputs.measured
     if compile_steps(_observe, "innovations")(*settings, steps, room, (E, P)) < n:
@@ -224,10 +228,10 @@ def observe(
 
 
 def columns(model: ObserverModel) -> Array:
-    """Return T (10, p), the change of the parameters of `derivatives` by one `unit` of each
+    """Return T (12, p), the change of the parameters of `derivatives` by one `unit` of each
     name.
     """
-    T, I = np.zeros((10, len(NAMES))), model.system.inertia
+    T, I = np.zeros((12, len(NAMES))), model.system.inertia
     for i, name in enumerate(NAMES):
         if name == "rod.inertia":
             T[4:7, i] = I
@@ -263,7 +267,8 @@ def gain(model: ObserverModel, h: float, forget: float, deviation: Array) -> Arr
     [s].
     """
     n = max(1, math.ceil(h / LONGEST - 1e-9))
-    rest, system = spherical_pendulum.upright(), model.system._replace(contacts=Contacts())
+    system = coulomb_friction.without(model.system)._replace(contacts=Contacts())
+    rest = spherical_pendulum.upright()
     steps = select.select(METHOD), system, rest, spherical_pendulum.no_input(), h / n, n
     A = derivatives.total(derivatives.along(*steps))[0]
     scale = deviation[:, None] / deviation
@@ -275,6 +280,7 @@ def gain(model: ObserverModel, h: float, forget: float, deviation: Array) -> Arr
 WORDS = {
     "cart.mass": ("the cart is {} heavier", "the cart is {} lighter"),
     "cart.damping": ("the cart's damping is {} larger", "the cart's damping is {} smaller"),
+    "cart.friction": ("the cart's friction is {} larger", "the cart's friction is {} smaller"),
     "rod.mass": ("the rod is {} heavier", "the rod is {} lighter"),
     "rod.center_of_mass": (
         "the rod's center of mass is {} farther from the joint",
@@ -285,7 +291,7 @@ WORDS = {
     "gain": ("the actuator gives {} more force", "the actuator gives {} less force"),
     DELAY: ("the force acts {} later", "the force acts {} earlier"),
 }
-_SI = {"cart.damping": "N s/m", "joint.damping": "N m s/rad"}
+_SI = {"cart.damping": "N s/m", "cart.friction": "N", "joint.damping": "N m s/rad"}
 
 
 class Estimate(NamedTuple):

@@ -55,6 +55,7 @@ from rbdyn_ros.identification.plant_numbers import (
     plant,
     size_of,
     start_of,
+    weight,
 )
 from rbdyn_ros.identification.records import (
     MOVED,
@@ -66,6 +67,7 @@ from rbdyn_ros.identification.records import (
 )
 from rbdyn_ros.identification.segment import METHOD, SEEN, Segment, SegmentPlant
 from rbdyn_ros.integrators import select
+from rbdyn_ros.pendulum.coulomb_friction import CREEP
 from rbdyn_ros.types import Array, Contacts, System
 
 WEAK = 1e-6  # relative singular value of J below which a direction is not determined
@@ -83,6 +85,10 @@ NEAR = 1e-3  # relative distance from an end of the range
 DECAY_SEGMENTS, LONGEST_SEGMENT = 8, 10.0  # of a rod that hangs: number, and length [s] at most
 SWING_DAMPING = 0.01  # damping ratio from which the fit of a rod that hangs begins
 SAMPLE = 0.01  # [s] between two samples that are fitted
+SEEN_FROM = 1.5  # intervals of 95 % by which an optional number must exceed 0
+LEAST_SCALE = 1e-4  # of the larger of both deviations
+SMOOTH = 1e-4  # of the weight (times the lever): no bearing has less friction
+LOOSE = 5.0 * CREEP  # [m/s] that 5 % of the samples of a cart that breaks loose exceed
 HELD_BACK = 5  # segments of which one is not fitted but compared
 
 
@@ -103,6 +109,7 @@ class Fit(NamedTuple):
     whiteness: float  # probability of so much correlation in white residuals
     curves: "Curves"
     ends: tuple[str, ...] = ()  # undetermined ones that are at an end of their range
+    unseen: tuple[tuple[str, float], ...] = ()  # optional ones left out, and what they may be
 
     @property
     def given(self) -> dict[str, float]:
@@ -186,37 +193,97 @@ def fit(
     names: tuple[str, ...] = DEFAULT,
     segment: float | None = None,
     robust: bool = False,
+    optional: tuple[str, ...] = (),
 ) -> Fit:
     """Fit `names` of `NAMES`, from the numbers of `system` on, to segments of `segment` [s]; None
     is the usual length.
 
     One sample every 10 ms is fitted; one segment in every `HELD_BACK` is not fitted but
-    compared. `robust`: residuals of more than three deviations count less. Raise ValueError for a
-    name that is unknown, for moments of inertia that differ where their one value is to be fitted,
-    and for records that are too short.
+    compared. `robust`: residuals of more than three deviations count less. The `optional`
+    frictions are fitted too, but for those that do not exceed their intervals `SEEN_FROM` times:
+    these are taken as 0, are in `unseen`, and the others are fitted without them. Raise ValueError
+    for a name that is unknown, for moments of inertia that differ where their one value is to be
+    fitted, and for records that are too short.
     """
+    cut = _check_and_cut(records, system, names + optional, segment)
+    if len(cut.fitted) <= len(names) + len(optional):
+        optional = ()  # such short records show no more than the names
+    if len(cut.fitted) <= len(names):
+        raise ValueError(
+            f"the records have {duration(records):.3g} s, {len(cut.fitted)} segments of "
+            f"{cut.length:g} s to fit; it must be more than {len(names)}, the numbers that are "
+            "sought: record longer, or take a shorter --segment"
+        )
+    begin, unseen = _start(system, names + optional, records), []
+    while True:
+        found = _fit(records, system, begin, cut, robust)
+        fitted = plant(system, found.given)
+        rows = [row for row in found.rows if row[0] in optional]
+        certain = [_certainty(row, fitted) for row in rows]
+        if not rows or min(certain) >= SEEN_FROM:
+            return found._replace(unseen=tuple(unseen))
+        name, value, width = rows[certain.index(min(certain))]
+        optional = tuple(other for other in optional if other != name)
+        unseen.append((name, value + width))
+        system = plant(system, {name: 0.0})
+        begin = {other: found.given[other] for other in names + optional}
+
+
+def _certainty(row: tuple[str, float, float], system: System) -> float:
+    """Return by how many of its intervals a friction is above 0; none if it is below `SMOOTH` of
+    the weight that it carries.
+    """
+    name, value, width = row
+    if value <= SMOOTH * weight(system, name):
+        return 0.0
+    return value / width if width > 0.0 else math.inf
+
+
+class _Cut(NamedTuple):
+    """The segments of the records."""
+
+    length: float  # [s]
+    first: list[Segment]  # short ones, for a robust start
+    segments: list[Segment]
+    fitted: list[Segment]
+    rest: list[Segment]  # which are compared
+    fresh: list[Segment]  # the same again, for the plant as known before
+
+
+def _check_and_cut(
+    records: list[MotionRecord], system: System, names: tuple[str, ...], segment: float | None
+) -> _Cut:
+    """Return the segments of the records. Raise ValueError for numbers that these do not show."""
     check(names, system)
     held = [record.held for record in records]
-    if any(held) and any(name in names for name in TILT):
+    tilts = any(name in names for name in TILT)
+    if any(held) and tilts:
         raise ValueError(
             f"a rod that swings on a cart that stands does not show {TILT[0]} and {TILT[1]}; "
             "leave them out of --fit"
+        )
+    if tilts and ("cart.friction" in names or system.cart_friction > 0.0):
+        raise ValueError(
+            f"{TILT[0]} and {TILT[1]} are fitted to a cart without Coulomb friction only: leave "
+            "them out of --fit, or cart.friction out and at 0"
         )
     time = duration(records)
     segment = segment or (decay_segment(time) if all(held) else usual_segment(time))
     lead = LARGEST_DELAY + (MEMORY if LAG in names else 0.0)
     first = _cut(records, min(segment, SURE), lead)
-    problem = _Problem(records, system, tuple(names), first, np.full(SEEN, 1e-3))
     segments = first if segment <= SURE else _cut(records, segment, lead)
     fitted = [s for i, s in enumerate(segments) if (i + 1) % HELD_BACK]
-    if len(fitted) <= len(names):
-        raise ValueError(
-            f"the records have {time:.3g} s, {len(fitted)} segments of {segment:g} s "
-            f"to fit; it must be more than {len(names)}, the numbers that are sought: record "
-            "longer, or take a shorter --segment"
-        )
     rest = [s for i, s in enumerate(segments) if not (i + 1) % HELD_BACK]
-    start = _start(problem.system, names, records)
+    return _Cut(segment, first, segments, fitted, rest, _cut(records, segment, lead))
+
+
+def _fit(
+    records: list[MotionRecord], system: System, begin: dict[str, float], cut: _Cut, robust: bool
+) -> Fit:
+    """Fit the numbers from the values with which they begin."""
+    first, segments, rest = cut.first, cut.segments, cut.rest
+    names, start = tuple(begin), np.array([*begin.values()])
+    problem = _Problem(records, system, names, first, np.full(SEEN, 1e-3))
     low, high = np.array([bounds(name, v) for name, v in zip(names, start)]).T
     if not np.isfinite(problem.residuals(start)).all():
         raise NotFitted(FAR)
@@ -227,23 +294,43 @@ def fit(
         _check_explained(left, problem.segments)
         if problem.segments is first:
             _copy_starts(segments, first)
-        scale = np.repeat(np.maximum(left, 1e-12), 2)
-        problem = problem.on(fitted, scale)
+        # of a cart that stands the residuals are 0: with their deviation alone the rod would not
+        # count in the ranks of `Segment`
+        scale = np.repeat(np.maximum(left, max(1e-12, LEAST_SCALE * max(left))), 2)
+        problem = problem.on(cut.fitted, scale)
+    _check_loose(problem, dict(zip(names, p.tolist())))
     others = problem.on(rest, problem.scale) if rest else None
-    fresh = _cut(records, segment, lead)
-    _copy_starts(fresh, segments)
-    found = _report(problem, p, others, _curves(problem, p, segments, fresh))
+    _copy_starts(cut.fresh, segments)
+    found = _report(problem, p, others, _curves(problem, p, segments, cut.fresh))
     return found._replace(ends=_check_range(found, low, high))
 
 
-def _start(system: System, names: tuple[str, ...], records: list[MotionRecord]) -> Array:
-    """Return the numbers (p,) from which the fit begins: those known before or, of records of rods
-    that swing without a force, those that follow from the frequency and the recoil of the cart.
+def _check_loose(problem: _Problem, given: dict[str, float]) -> None:
+    """Raise NotFitted where the friction of a cart is to be fitted that never breaks loose."""
+    free = [s for s in problem.segments if not problem.records[s.of].held]
+    if not free or given.get("cart.friction", 0.0) == 0.0:
+        return
+    speed = np.quantile(np.concatenate([np.hypot(*s.S[:, 6:8].T) for s in free]), 0.95)
+    if speed < LOOSE:
+        force = max(float(np.hypot(*record.force.T).max()) for record in problem.records)
+        raise NotFitted(
+            f"the force, up to {force:.3g} N, never breaks the cart loose: it creeps with "
+            f"{1e3 * speed:.2g} mm/s at most, at which its friction is not known; record a motion "
+            "under a larger force, or leave cart.friction out of the fit by --known"
+        )
+
+
+def _start(
+    system: System, names: tuple[str, ...], records: list[MotionRecord]
+) -> dict[str, float]:
+    """Return the numbers, by their names, from which the fit begins: those known before or, of
+    records of rods that swing without a force, those that follow from the frequency and the recoil
+    of the cart.
     """
     begin = {name: start_of(system, name) for name in names}
     if not any(record.force.any() for record in records):
         begin |= {n: v for n, v in _of_swing(records[0], system).items() if n in names}
-    return np.array([*begin.values()])
+    return begin
 
 
 def _of_swing(record: MotionRecord, system: System) -> dict[str, float]:

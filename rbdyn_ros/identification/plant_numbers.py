@@ -26,30 +26,36 @@ TILT = ("tilt.roll", "tilt.pitch")  # [rad]
 COLUMNS = {
     "cart.mass": (0,),
     "cart.damping": (1,),
+    "cart.friction": (9,),
     "rod.mass": (2,),
     "rod.center_of_mass": (3,),
     "rod.inertia": (4, 5),  # about the axes normal to the rod
     "rod.inertia_3": (6,),
     "joint.damping": (7,),
+    "joint.friction": (10,),
     "gravity": (8,),
-    GAIN: (9,),
+    GAIN: (11,),
 }
 FIELDS = {  # of `System`, besides its inertia
     "cart.mass": "cart_mass",
     "cart.damping": "cart_damping",
+    "cart.friction": "cart_friction",
     "rod.mass": "rod_mass",
     "rod.center_of_mass": "center",
     "joint.damping": "joint_damping",
+    "joint.friction": "joint_friction",
     "gravity": "gravity",
 }
 LENGTH = "rod.equivalent_length"  # J / (m l), of the simple pendulum that swings as the rod
 NAMES = (*COLUMNS, LENGTH, DELAY, LAG, *BIAS, *TILT)
 OUTSIDE = (GAIN, DELAY, LAG, *BIAS, *TILT)  # which are no parameters of the plant
 # The columns of a segment: those of the plant by `COLUMNS`, those of the force, and then
-(PATH, FALL, BIASED, SEGMENT_COLUMNS) = (9, 12, 16, 18)
+(PATH, FALL, BIASED, SEGMENT_COLUMNS) = (11, 14, 18, 20)
 FROM = {  # least values from which the fit begins
     "cart.damping": 0.1,
+    "cart.friction": 0.1,
     "joint.damping": 0.01,
+    "joint.friction": 0.01,
     DELAY: 0.005,
     LAG: 0.005,
 }
@@ -66,6 +72,8 @@ DEFAULT = (
     DELAY,
 )
 
+FRICTION = ("cart.friction", "joint.friction")  # which are fitted where a record shows them
+LITTLE = 1e-3  # of the weight, from which the fit of a friction begins
 DECAY = (LENGTH, "joint.damping")  # of a rod that swings on a cart that stands
 SWINGING = ("cart.mass", "cart.damping", "rod.inertia", "joint.damping")  # that moves the cart
 
@@ -119,13 +127,17 @@ def parameters(system: System) -> dict[str, Any]:
     I1, I2, I3 = system.inertia
     return {
         "gravity": system.gravity,
-        "cart": {"mass": system.cart_mass, "damping": system.cart_damping},
+        "cart": {
+            "mass": system.cart_mass,
+            "damping": system.cart_damping,
+            "friction": system.cart_friction,
+        },
         "rod": {
             "mass": system.rod_mass,
             "center_of_mass": [system.center],
             "inertia": [I1, I2, min(I3, I1 + I2)],  # triangle inequality of the moments of inertia
         },
-        "joint": {"damping": system.joint_damping},
+        "joint": {"damping": system.joint_damping, "friction": system.joint_friction},
     }
 
 
@@ -154,8 +166,19 @@ def check(names: tuple[str, ...], system: System) -> None:
         )
 
 
+def weight(system: System, name: str) -> float:
+    """Return the weight that the friction `name` carries [N], of the joint times its lever
+    [N m].
+    """
+    if name == "joint.friction":
+        return system.rod_mass * system.gravity * system.center
+    return (system.cart_mass + system.rod_mass) * system.gravity
+
+
 def start_of(system: System, name: str) -> float:
     """Return the value from which the fit of a number begins."""
+    if name in FRICTION:
+        return max(float(numbers(system)[name]), LITTLE * weight(system, name))
     return max(float(numbers(system)[name]), FROM.get(name, 0.0))
 
 

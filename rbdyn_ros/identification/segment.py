@@ -28,6 +28,11 @@ SEEN = 4  # components of xi that are compared: the place of the cart, the rod's
 FREE = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi at the start of a segment: the spin is known
 FORCES = 5  # columns of W that are forces: gain, delay, lag, and (I.14) along x and y
 RANK = 1e-9  # relative singular value below which a change of the start does not show
+# A step that makes the squares larger is replaced by the best of others: a part of it, or one that
+# leaves out directions that show less than a part of the first. The velocity of a cart that sticks
+# shows in its first millimeters only, and the linear step would be far too large.
+TRIES = ((1.0, 0.0), (1.0, 1e-3), (1.0, 1e-2), (1.0, 0.1), (0.25, 0.0))
+WORSE = 1.0 + 1e-6  # times the squares, which a step may leave
 STEPS = 8  # of Gauss and Newton for the state of a segment
 SETTLED = 1e-10  # part of the squares that one more step would remove
 
@@ -35,8 +40,8 @@ SETTLED = 1e-10  # part of the squares that one more step would remove
 def _shoot(system, options, h, force, slope, room):
     """Step through a segment and return how many steps succeeded.
 
-    `room` has S (n + 1, 11) states, the first given; J (10, 12) and G (10, 10); Z (n + 1, 10, 10)
-    and W (n + 1, 10, 14) of (I.2), their first given. `slope` (n, 2, 5) is du/dp of `FORCES`.
+    `room` has S (n + 1, 11) states, the first given; J (10, 12) and G (10, 12); Z (n + 1, 10, 10)
+    and W (n + 1, 10, 16) of (I.2), their first given. `slope` (n, 2, 5) is du/dp of `FORCES`.
     """
     S, J, G, Z, W = room
     loop = derivatives.StepSequence((1.0,), None, options.tolerance, h, 0.0)
@@ -72,7 +77,7 @@ def compile_steps(template: Callable[..., Any], name: str) -> Any:
     return specialize(
         template,
         name,
-        by_state=derivatives.compile_steps(METHOD, "state"),
+        by_state=derivatives.compile_steps(METHOD, "state", has_friction=True),
         by_parameters=derivatives.compile_steps(METHOD, "parameters"),
     )
 
@@ -108,7 +113,7 @@ class Segment:
         self.S[0] = np.concatenate(start)
         self.Z, self.W = np.zeros((n + 1, 10, 10)), np.zeros((n + 1, 10, PATH + FORCES))
         self.Z[0] = np.eye(10)
-        self.J, self.G = np.zeros((10, 12)), np.zeros((10, 10))
+        self.J, self.G = np.zeros((10, 12)), np.zeros((10, 12))
         self.slope = np.zeros((n, 2, FORCES))
         self.slope[:, 0, 3] = self.slope[:, 1, 4] = -self.h * (np.arange(n) + 0.5)
 
@@ -164,27 +169,39 @@ class Segment:
         if not np.isfinite(residual).all():
             nothing = np.zeros((residual.size, SEGMENT_COLUMNS))
             return np.full(residual.size, np.nan), nothing
-        Q, R = self._basis(scale)
+        Q, R, shown = self._basis(scale)
         for _ in range(STEPS):
             less = Q.T @ residual.ravel()  # its square is what a change of the start removes
             if less @ less < SETTLED * (1e-9 + np.sum(residual**2)):
                 break
-            start = self.S[0].copy()
-            xi = np.zeros(10)
-            xi[FREE] = -R @ less
-            self.move(xi)
-            residual = self.shoot(trial) / scale
-            if not np.isfinite(residual).all():
-                self.S[0] = start
-                residual = self.shoot(trial) / scale
+            start, best, least = self.S[0].copy(), np.zeros(len(FREE)), WORSE * np.sum(residual**2)
+            for part, faint in TRIES:
+                kept = shown > faint
+                change = -part * R[:, kept] @ less[kept]
+                found = self._shoot_from(start, change, trial, scale)
+                if np.sum(found**2) < least:  # nan compares false
+                    best, least = change, np.sum(found**2)
+                    if part == 1.0 and faint == 0.0:
+                        break
+            stays = not best.any()
+            residual = self._shoot_from(start, best, trial, scale)
+            if stays:
                 break
-            Q, R = self._basis(scale)
+            Q, R, shown = self._basis(scale)
         seen = np.zeros((len(self.at), SEEN, 4))  # of the fall and of the bias
         seen[:, 0, 0] = seen[:, 1, 1] = self._shift()[:, 0]
         seen[:, 2:, 2:] = self._by_bias(trial.bias)
         moved = np.concatenate((self.W[self.at, :SEEN], seen), axis=2)
         W = (-moved / scale[:, None]).reshape(-1, moved.shape[2])
         return residual.ravel(), W - Q @ (Q.T @ W)
+
+    def _shoot_from(self, start: Array, change: Array, trial: SegmentPlant, scale: Array) -> Array:
+        """Return the residuals over `scale` from the state `start` (11,) changed by xi[FREE]."""
+        xi = np.zeros(10)
+        xi[FREE] = change
+        self.S[0] = start
+        self.move(xi)
+        return self.shoot(trial) / scale
 
     def _shift(self) -> Array:
         """Return t^2 / 2 (samples, 1) since the start."""
@@ -221,12 +238,13 @@ class Segment:
             z - w * tz + a * ty - b * tx,
         )
 
-    def _basis(self, scale: Array) -> tuple[Array, Array]:
+    def _basis(self, scale: Array) -> tuple[Array, Array, Array]:
         """Return Q (n, k) and R (8, k): an orthonormal basis of what changes of the state at the
-        start change, and these changes. Of a cart that stands, its velocity changes nothing.
+        start change, and these changes; and how much (k,) each shows, relative to the first. Of a
+        cart that stands, its velocity changes nothing.
         """
         Z = -self.Z[self.at, :SEEN][:, :, FREE] / scale[:, None]
         Q, R = np.linalg.qr(Z.reshape(-1, len(FREE)))
         U, s, V = np.linalg.svd(R)
         kept = s > RANK * s[0]
-        return Q @ U[:, kept], V[kept].T / s[kept]
+        return Q @ U[:, kept], V[kept].T / s[kept], s[kept] / s[0]

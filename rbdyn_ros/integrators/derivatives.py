@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import config
 
-from rbdyn_ros.geometry import quaternion, unit_quaternion
+from rbdyn_ros.geometry import dual_attitude, quaternion, unit_quaternion
 from rbdyn_ros.geometry.dual import store, variable
 from rbdyn_ros.geometry.dual_attitude import real
 from rbdyn_ros.integrators import boundary, dual_stages
@@ -34,7 +34,7 @@ from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.kernel import inlined, specialize
 from rbdyn_ros.numerics.arguments import require_shape
 from rbdyn_ros.numerics.finite_difference import jacobian
-from rbdyn_ros.pendulum import rod_on_cart, world
+from rbdyn_ros.pendulum import coulomb_friction, rod_on_cart, world
 from rbdyn_ros.types import Array, Contacts, Input, State, System
 
 SIZE = 10  # of xi
@@ -48,6 +48,8 @@ PARAMETERS = (
     "rod.inertia[2]",
     "joint.damping",
     "gravity",
+    "cart.friction",
+    "joint.friction",
     "gain",
 )
 
@@ -57,7 +59,7 @@ class Derivatives(NamedTuple):
 
     A: Array  # (n, 10, 10) by xi = (dx, dtheta, dx', dw): cart [world], rotation and rates [body]
     B: Array  # (n, 10, 2) by the force on the cart
-    C: Array  # (n, 10, 10) by the `PARAMETERS`: "gain" multiplies the held force
+    C: Array  # (n, 10, 12) by the `PARAMETERS`: "gain" multiplies the held force
     states: Array  # (n + 1, 11) q (6) and v (5) at the ends of the steps
 
 
@@ -90,7 +92,7 @@ def along_state(width, first, second, system, load, s):
 @inlined
 def along_parameters(system, load, s):
     """Return the system, the load and the state with the derivatives by `PARAMETERS`."""
-    m, gain, f = system, variable(16, 1.0, 9), system.cart_free
+    m, gain, f = system, variable(16, 1.0, 11), system.cart_free
     I = m.inertia
     varied = System(
         variable(16, m.cart_mass, 0),
@@ -102,6 +104,8 @@ def along_parameters(system, load, s):
         variable(16, m.joint_damping, 7),
         variable(16, m.gravity, 8),
         m.contacts,
+        variable(16, m.cart_friction, 9),
+        variable(16, m.joint_friction, 10),
     )
     force, zero = (gain * load.force[0], gain * load.force[1]), variable(16, 0.0, 16)
     Q = (s[2], s[3], s[4], s[5]), (zero, zero, zero)
@@ -162,12 +166,22 @@ def write_parameters(J, i, system, h, state):
     """Write rows 10 i to 10 i + 9 of J = d xi_1/d(parameters)."""
     xi = components(state)
     for r in range(10):
-        store(J, 10 * i + r, 0, xi[r], 0, 10)
+        store(J, 10 * i + r, 0, xi[r], 0, 12)
+
+
+@inlined
+def rub(system, h, state):
+    """Return the state after the friction of cart and joint has acted for h/2."""
+    x, attitude, w, u = state
+    R = dual_attitude.matrix(attitude)
+    w, u = coulomb_friction.slow(system, 0.5 * h, R, w, u)
+    return x, attitude, w, u
 
 
 # of the method and of the derivatives' kind; `compile_steps` replaces them
 vary = stage = write = dual_stages.rk4_stage
 ANEW = 1  # 0 where the stepper remembers more than the state
+RUBS = 0  # 1 with the friction of cart and joint
 
 
 class StepSequence(NamedTuple):
@@ -183,10 +197,10 @@ class StepSequence(NamedTuple):
 def _steps(system, options, load, loop, S, held, J):
     """Take the steps of a loop and write their derivatives; return how many succeeded.
 
-    S (n + 1, 11) has the states q, v: the first is read, the others are written. J (10 n, 12 or
-    10) has ten rows a step; where `ANEW` is 0, those of all steps so far.
+    S (n + 1, 11) has the states q, v: the first is read, the others are written. J (10 n, 12) has
+    ten rows a step; where `ANEW` is 0, those of all steps so far.
     """
-    (weights, sines, tolerance, h, t), n = loop, len(S) - 1
+    (weights, sines, tolerance, h, t), n, unknown = loop, len(S) - 1, held
     varied, force, state = vary(system, load, S[0])
     f1 = rod_on_cart.sines_at(sines, t)
     for i in range(n):
@@ -198,7 +212,11 @@ def _steps(system, options, load, loop, S, held, J):
             f0, f = f1, rod_on_cart.sines_at(sines, s + 0.5 * hj)
             s += hj
             f1 = rod_on_cart.sines_at(sines, s)
+            if RUBS == 1:
+                state, held = rub(varied, hj, state), unknown
             state, held, error = stage(varied, options, force, (f0, f, f1), hj, state, held)
+            if RUBS == 1:
+                state = rub(varied, hj, state)
             if not error <= tolerance:
                 return i
         if ANEW == 1 or i == n - 1:
@@ -224,18 +242,27 @@ _METHODS = {
 }
 
 
+_WITHOUT_FRICTION = ("tqdl", "euler_lagrange")
 _TOUCHING = 1e-9  # of the rod's length: a gap that counts as closed
 _STATE, _PARAMETERS = "state", "parameters"  # what a kernel differentiates by
 
 
 @cache
-def compile_steps(name: str, kind: str) -> Callable[..., int]:
-    """Return `_steps` of an integrator, by the "state" or by the "parameters"."""
+def compile_steps(name: str, kind: str, has_friction: bool = False) -> Callable[..., int]:
+    """Return `_steps` of an integrator, by the "state" or by the "parameters".
+
+    Those by the state are without the friction of cart and joint unless `has_friction`; it depends
+    on x', so that (V.2) does not hold with it.
+    """
     vary, write, anew = _METHODS[name]
     if kind == _PARAMETERS:
-        vary, write = along_parameters, write_parameters
+        vary, write, has_friction = along_parameters, write_parameters, True
+    elif has_friction:
+        vary, write = along_ten, write_ten
+    rubs = int(has_friction and name not in _WITHOUT_FRICTION)
     stage = getattr(dual_stages, f"{name}_stage")
-    return specialize(_steps, f"{name}_{kind}", vary=vary, stage=stage, write=write, ANEW=anew)
+    called = f"{name}_{kind}_friction" if rubs else f"{name}_{kind}"
+    return specialize(_steps, called, vary=vary, stage=stage, write=write, ANEW=anew, RUBS=rubs)
 
 
 def carried_state(name: str) -> Any:
@@ -306,7 +333,7 @@ def _write(
     n: int,
     kind: str,
 ) -> tuple[Array, Array]:
-    """Return the tables that the kernel writes: S (n + 1, 11) and J (n, 10, 12 or 10)."""
+    """Return the tables that the kernel writes: S (n + 1, 11) and J (n, 10, 12)."""
     weights, sines = getattr(options, "weights", np.ones(1)), input.sines
     if _METHODS[name] is _FRAME and len(weights) == 1 and len(sines) == 0:  # a plain loop
         weights, sines = (1.0,), None
@@ -315,7 +342,8 @@ def _write(
     J = np.zeros((rows * SIZE, len(PARAMETERS) if kind == _PARAMETERS else SIZE + 2))
     loop = StepSequence(weights, sines, getattr(options, "tolerance", np.inf), h, float(state.t))
     load, held = rod_on_cart.load(input), carried_state(name)
-    done = compile_steps(name, kind)(system, options, load, loop, S, held, J)
+    steps = compile_steps(name, kind, coulomb_friction.acts(system))
+    done = steps(system, options, load, loop, S, held, J)
     if done < n:
         t = loop.t + done * h
         raise ValueError(f"{name} did not converge at t = {t:g} s; take a smaller h than {h:g} s")
@@ -348,7 +376,7 @@ def _by_differences(
 
 
 def total(derivatives: Derivatives) -> tuple[Array, Array, Array]:
-    """Return A (10, 10), B (10, 2) and C (10, 10 or 0) of all steps together, the force held:
+    """Return A (10, 10), B (10, 2) and C (10, 12 or 0) of all steps together, the force held:
 
     A = A_n ... A_1,   B = sum_i A_n ... A_{i+1} B_i,   C likewise.                           (V.3)
     """
@@ -361,7 +389,7 @@ def total(derivatives: Derivatives) -> tuple[Array, Array, Array]:
 
 def adjoint(derivatives: Derivatives, gradients: Array) -> tuple[Array, Array, Array]:
     """Return the derivatives of a cost by the start (10,), by the force of each step (n, 2) and by
-    the parameters (10 or 0), in one sweep back over the steps:
+    the parameters (12 or 0), in one sweep back over the steps:
 
     lambda_n = g_n,   lambda_{i-1} = A_i^T lambda_i + g_{i-1},   dJ/du_i = B_i^T lambda_i.    (V.4)
 

@@ -7,12 +7,13 @@ Leok, McClamroch (2005).
 """
 
 from rbdyn_ros.geometry import unit_quaternion, vec, vec2
-from rbdyn_ros.integrators import boundary, composition, discrete_rod
+from rbdyn_ros.integrators import boundary, composition, discrete_rod, friction_steps
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.pendulum import rod_on_cart
+from rbdyn_ros.pendulum import coulomb_friction, rod_on_cart
 
 ORDER = 2
 SYMMETRIC = True
+FRICTION = True  # `advance` has that of cart and joint
 Options = composition.Options
 
 
@@ -89,12 +90,23 @@ def steps(system, options, input, sines, h, n, state, reaction):
     return n, iterations, worst
 
 
+@inlined
+def free_of_friction(system, options, input, h, n, state, reaction):
+    """Take the steps of `advance` where there is no friction."""
+    if len(options.weights) == 1 and len(input.sines) == 0:
+        plain = Options((options.weights[0],), options.tolerance, options.max_iterations)
+        return steps(system, plain, input, None, h, n, state, reaction)
+    return steps(system, options, input, input.sines, h, n, state, reaction)
+
+
+with_friction = friction_steps.around("moser_veselov", free_of_friction)
+
+
 @kernel
 def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; return (steps done, iterations, largest relative
     residual).
     """
-    if len(options.weights) == 1 and len(input.sines) == 0:
-        plain = Options((options.weights[0],), options.tolerance, options.max_iterations)
-        return steps(system, plain, input, None, h, n, state, reaction)
-    return steps(system, options, input, input.sines, h, n, state, reaction)
+    if coulomb_friction.acts(system):
+        return with_friction(system, options, input, h, n, state, reaction)
+    return free_of_friction(system, options, input, h, n, state, reaction)

@@ -8,14 +8,15 @@ force. Steps in which something may touch are those of bodies (`touching`).
 from typing import NamedTuple
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.integrators import boundary, discrete_rod, maximal_rod, touching
+from rbdyn_ros.integrators import boundary, discrete_rod, friction_steps, maximal_rod, touching
 from rbdyn_ros.kernel import hot, part
-from rbdyn_ros.pendulum import rod_on_cart
+from rbdyn_ros.pendulum import coulomb_friction, rod_on_cart
 from rbdyn_ros.pendulum.bodies import Memory
 from rbdyn_ros.types import Array
 
 ORDER = 2
 SYMMETRIC = True
+FRICTION = True  # `advance` has that of cart and joint
 
 
 class Options(NamedTuple):
@@ -66,18 +67,29 @@ def steps(system, options, input, sines, h, n, state, reaction):
 
 
 @part
+def free_of_friction(system, options, input, h, n, state, reaction):
+    """Take the steps of `advance` where there is neither friction nor anything to touch."""
+    o = options
+    if len(o.weights) == 1 and len(input.sines) == 0:
+        one = (o.weights[0],)
+        plain = Options(one, o.tolerance, o.max_iterations, o.gamma, o.contact)
+        return steps(system, plain, input, None, h, n, state, reaction)
+    return steps(system, options, input, input.sines, h, n, state, reaction)
+
+
+with_friction = friction_steps.around("quaternion_midpoint", free_of_friction)
+
+
+@part
 def dispatch(system, options, contact, input, h, n, state, reaction):
     """Take the steps of `advance` for a `contact` whose type shows whether there is anything to
     touch: None compiles the smooth loop alone.
     """
     if contact is not None:
         return touching.steps(system, options, input, h, n, state, reaction)
-    o = options
-    if len(o.weights) == 1 and len(input.sines) == 0:
-        one = (o.weights[0],)
-        plain = Options(one, o.tolerance, o.max_iterations, o.gamma, contact)
-        return steps(system, plain, input, None, h, n, state, reaction)
-    return steps(system, options, input, input.sines, h, n, state, reaction)
+    if coulomb_friction.acts(system):
+        return with_friction(system, options, input, h, n, state, reaction)
+    return free_of_friction(system, options, input, h, n, state, reaction)
 
 
 @hot

@@ -27,13 +27,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec, vec2
-from rbdyn_ros.integrators import boundary
+from rbdyn_ros.integrators import boundary, friction_steps
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.pendulum import rod_on_cart
+from rbdyn_ros.pendulum import coulomb_friction, rod_on_cart
 from rbdyn_ros.types import Array, Input, State, System
 
 ORDER = 2
 SYMMETRIC = True
+FRICTION = True  # `advance` has that of cart and joint
 
 
 class Options(NamedTuple):
@@ -196,13 +197,24 @@ def steps(system, options, input, sines, h, n, state, reaction):
     return n, 0, 0.0
 
 
+@inlined
+def free_of_friction(system, options, input, h, n, state, reaction):
+    """Take the steps of `advance` where there is no friction."""
+    if len(options.weights) == 1 and len(input.sines) == 0:
+        plain = Options((options.weights[0],), options.attitude)
+        return steps(system, plain, input, None, h, n, state, reaction)
+    return steps(system, options, input, input.sines, h, n, state, reaction)
+
+
+with_friction = friction_steps.around("rattle_s2", free_of_friction)
+
+
 @kernel
 def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; return (steps done, 0 iterations, residual 0).
 
     A step so large that (5.2) has no solution stops it: residual nan.
     """
-    if len(options.weights) == 1 and len(input.sines) == 0:
-        plain = Options((options.weights[0],), options.attitude)
-        return steps(system, plain, input, None, h, n, state, reaction)
-    return steps(system, options, input, input.sines, h, n, state, reaction)
+    if coulomb_friction.acts(system):
+        return with_friction(system, options, input, h, n, state, reaction)
+    return free_of_friction(system, options, input, h, n, state, reaction)

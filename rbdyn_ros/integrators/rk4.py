@@ -33,12 +33,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec, vec2
-from rbdyn_ros.integrators import boundary
+from rbdyn_ros.integrators import boundary, friction_steps
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.pendulum import rod_on_cart
+from rbdyn_ros.pendulum import coulomb_friction, rod_on_cart
 
 ORDER = 4
 SYMMETRIC = False
+FRICTION = True  # `advance` has that of cart and joint
 STAGES = 4  # evaluations of the forces in a step
 
 
@@ -84,9 +85,9 @@ def rates(system, load, f, q, w, u):
 @inlined
 def accelerations(system, load, f, q, w, u):
     """Return (w', x'') of the coupled equations (1.7), (1.8), which all integrators but `tqdl`
-    step.
+    step, with the friction of cart and joint.
     """
-    _, _, dw, du = rates(system, load, f, q, w, u)
+    _, _, dw, du = rates(coulomb_friction.as_damping(system, w, u), load, f, q, w, u)
     return dw, du
 
 
@@ -192,12 +193,23 @@ def steps(system, input, sines, h, n, state, reaction):
     return n, 0, 0.0
 
 
+@inlined
+def free_of_friction(system, options, input, h, n, state, reaction):
+    """Take the steps of `advance` where there is no friction."""
+    if len(input.sines) == 0:
+        return steps(system, input, None, h, n, state, reaction)
+    return steps(system, input, input.sines, h, n, state, reaction)
+
+
+with_friction = friction_steps.around("rk4", free_of_friction)
+
+
 @kernel
 def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; return (steps done, 0 iterations, residual 0).
 
     Only an overflow stops it.
     """
-    if len(input.sines) == 0:
-        return steps(system, input, None, h, n, state, reaction)
-    return steps(system, input, input.sines, h, n, state, reaction)
+    if coulomb_friction.acts(system):
+        return with_friction(system, options, input, h, n, state, reaction)
+    return free_of_friction(system, options, input, h, n, state, reaction)

@@ -23,13 +23,14 @@ import math
 from typing import NamedTuple
 
 from rbdyn_ros.geometry import coefficients, twist, unit_quaternion, vec, vec2
-from rbdyn_ros.integrators import boundary, composition, discrete_twist
+from rbdyn_ros.integrators import boundary, composition, discrete_twist, friction_steps
 from rbdyn_ros.integrators.discrete_twist import outer, with_spin
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.pendulum import rod_on_cart
+from rbdyn_ros.pendulum import coulomb_friction, rod_on_cart
 
 ORDER = 2
 SYMMETRIC = True
+FRICTION = True  # `advance` has that of cart and joint
 Options = composition.Options
 
 
@@ -184,12 +185,9 @@ def stage(system, options, load, h, forces, state, guess):
     return (x, Q, w, u), guess, iterations, error
 
 
-@kernel
-def advance(system, options, input, h, n, state, reaction):
-    """Take n steps of size h in place; return (steps done, iterations, largest relative residual).
-
-    A step that turns the rod by pi rad or more stops it: residual inf, and the state before it.
-    """
+@inlined
+def free_of_friction(system, options, input, h, n, state, reaction):
+    """Take the steps of `advance` where there is no friction."""
     t, q, v = state
     x, Q, w, u = boundary.read_plant(system, q, v)
     load, sines, weights = rod_on_cart.load(input), input.sines, options.weights
@@ -215,3 +213,17 @@ def advance(system, options, input, h, n, state, reaction):
             )
     boundary.write(q, v, *here)
     return n, iterations, worst
+
+
+with_friction = friction_steps.around("se3_variational", free_of_friction)
+
+
+@kernel
+def advance(system, options, input, h, n, state, reaction):
+    """Take n steps of size h in place; return (steps done, iterations, largest relative residual).
+
+    A step that turns the rod by pi rad or more stops it: residual inf, and the state before it.
+    """
+    if coulomb_friction.acts(system):
+        return with_friction(system, options, input, h, n, state, reaction)
+    return free_of_friction(system, options, input, h, n, state, reaction)

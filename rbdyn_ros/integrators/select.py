@@ -18,6 +18,7 @@ from rbdyn_ros.integrators.choice import INTEGRATORS, Choice
 from rbdyn_ros.integrators.choice import names as names
 from rbdyn_ros.integrators.composition import COMPOSITIONS, ORDERS
 from rbdyn_ros.kernel import bind
+from rbdyn_ros.pendulum import coulomb_friction
 from rbdyn_ros.pendulum.world import gaps, has_candidates, parameter
 from rbdyn_ros.schema import check_record
 from rbdyn_ros.types import Input, State, System
@@ -84,6 +85,8 @@ def select(name: str, composition: str = "none", **numbers: Any) -> Integrator:
     order = method.ORDER if composition == "none" else ORDERS[composition]
 
     def check(system: System, state: State, input: Input) -> None:
+        if coulomb_friction.acts(system):
+            _check_friction(name, composition, getattr(method, "FRICTION", False), system)
         if has_candidates(system.contacts):
             _check_contacts(name, composition, kind, system, state)
         if hasattr(method, "check"):  # most apply everywhere
@@ -156,6 +159,24 @@ def _memory(system: System, gamma: float) -> Any:
     from rbdyn_ros.pendulum import bodies  # which many a run never needs
 
     return bodies.create(system, gamma)
+
+
+def _check_friction(name: str, composition: str, has_friction: bool, system: System) -> None:
+    """Raise ValueError where the method has no friction, or its stages step back in time."""
+    given = (
+        f"cart.friction is {system.cart_friction:g} N and joint.friction is "
+        f"{system.joint_friction:g} N m"
+    )
+    if not has_friction:
+        raise ValueError(
+            f"{given}, but {name} has no Coulomb friction; set both to 0, or take "
+            "quaternion_midpoint"
+        )
+    if composition != "none":
+        raise ValueError(
+            f"{given}, but integrator.composition is '{composition}', whose stages step back in "
+            "time; friction needs 'none'"
+        )
 
 
 def _check_contacts(name: str, composition: str, kind: type, system: System, state: State) -> None:

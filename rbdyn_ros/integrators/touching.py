@@ -5,7 +5,8 @@ far as the nearest thing was. A step whose end overlaps is taken again, from its
 general step of bodies (`bodies.model_step`), which splits at impacts; so are all that follow,
 until nothing touches any more. Then the pendulum flies on from the velocities of that instant.
 
-Within a step of the general model the force on the cart is the mean of those at both its ends.
+Within a step of the general model the force on the cart is the mean of those at both its ends, and
+the friction of cart and joint is that of dampings that have its force at the start.
 """
 
 import numpy as np
@@ -16,8 +17,8 @@ from rbdyn_ros.bodies import model_step as general
 from rbdyn_ros.bodies.contact import impact
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import boundary, discrete_rod, maximal_rod
-from rbdyn_ros.kernel import part
-from rbdyn_ros.pendulum import bodies, rod_on_cart, world
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.pendulum import bodies, coulomb_friction, rod_on_cart, world
 
 _TOUCHING = 1e-9  # of the rod's length: a gap that counts as closed
 _UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0, 0.0, 0.0)
@@ -36,7 +37,7 @@ def steps(system, options, input, h, n, state, reaction):
     E = discrete_rod.equations(system, gamma, h)
     bend = bend_old = 0.125 * vec.dot(w, w)
     iterations, worst, clear, i = 0, 0.0, _UNKNOWN, 0
-    touches = begin(memory, q, v, n * h)
+    touches, rubs = begin(memory, q, v, n * h), coulomb_friction.acts(system)
     if touches == 2:
         clear = world.clear(C, x, rod_on_cart.axis(R), t - memory.since[0])
         touches = 2 if min(clear.cart, clear.rod) <= _TOUCHING * C.length else 0
@@ -62,7 +63,12 @@ def steps(system, options, input, h, n, state, reaction):
         u0, u_next = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, now))
         inputs = maximal_rod.StepInputs(load, u0, u_next, gamma, tolerance, max_iterations)
         guess = 1.0 - h * h * (2.0 * bend - bend_old)
-        new, turn, impulse = maximal_rod.stage(system, E, inputs, here, guess)
+        start = slow(system, h, here) if rubs else here
+        new, turn, impulse = maximal_rod.stage(system, E, inputs, start, guess)
+        if rubs:
+            moved, new = new, slow(system, h, new)
+            change = vec.add(vec.sub(start[5], here[5]), vec.sub(new[5], moved[5]))
+            impulse = vec.axpy(system.rod_mass, change, impulse)
         if not turn.error <= tolerance:
             memory.interval[0] = i * h
             remember(memory, q, v, here)
@@ -81,6 +87,14 @@ def steps(system, options, input, h, n, state, reaction):
         boundary.write_reaction(reaction, vec.scale(1.0 / h, impulse))
     remember(memory, q, v, here)
     return n, iterations, worst
+
+
+@inlined
+def slow(system, h, here):
+    """Return the state after the friction of cart and joint has acted for h/2."""
+    x, Q, R, w, u, _ = here
+    w, u = coulomb_friction.slow(system, 0.5 * h, R, w, u)
+    return x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u)
 
 
 @part
@@ -147,6 +161,8 @@ def touch(system, memory, input, h, n, t, here, goes_on):
             bodies.settle(m, memory, h, origin)
             x, Q, R, w, u = bodies.read_state(m)
             V = rod_on_cart.center_velocity(system, R, w, u)
+        if coulomb_friction.acts(system):
+            bodies.set_dampings(m, system)
         taken = general.advance(m, h, 1) == 1
         touches = bodies.count_closed(m) > 0
         if is_last or not taken or not touches:

@@ -32,7 +32,7 @@ from rbdyn_ros.bodies.model import Names
 from rbdyn_ros.geometry import quaternion, unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.numerics.solvers.fc3d_one_contact import SLIDE, STICK
-from rbdyn_ros.pendulum import obstacles, world
+from rbdyn_ros.pendulum import coulomb_friction, obstacles, world
 from rbdyn_ros.types import Array, System
 
 CART, ROD = np.int64(0), np.int64(1)
@@ -315,6 +315,20 @@ def set_loads(m, system, force, wrench):
     arena.clock(m)[c.IDLE] = 1.0 if is_idle else 0.0
     if not is_idle:
         springs.act(bodies, ROD, F, T, get(rows, 0, c.S_A), 1.0, c.F, c.TAU)
+
+
+@part
+def set_dampings(m, system):
+    """Set the dampings of cart and joint to those that have, at the velocities of the node, the
+    force of their friction too.
+    """
+    bodies = arena.bodies(m)
+    p, mass = get(bodies, CART, c.P), bodies[CART, c.M_0]  # c.M may be that of the last step
+    i_M = 1.0 / mass if mass > 0.0 else 0.0
+    w = vec.times(get(bodies, ROD, c.IJ), get(bodies, ROD, c.L))
+    at = coulomb_friction.as_damping(system, w, (i_M * p[0], i_M * p[1]))
+    bodies[CART, c.DRAG_X] = system.cart_free * at.cart_damping
+    bodies[ROD, c.DRAG_W] = at.joint_damping
 
 
 @inlined

@@ -32,7 +32,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import boundary, rk4
 from rbdyn_ros.kernel import inlined, part, specialize
 from rbdyn_ros.numerics.solvers import fc3d_one_contact
-from rbdyn_ros.pendulum import bodies, rod_on_cart, world
+from rbdyn_ros.pendulum import bodies, coulomb_friction, rod_on_cart, world
 
 _CLOSED = 1e-9  # [m] and [m/s]: a smaller gap and gap rate are those of a contact at rest
 _SLIDING = (
@@ -86,7 +86,8 @@ def with_contacts(memory, work, system, loads, t, state, goes_on, position):
     pairs, active = arena.pairs(m), arena.active(m)
     bodies.put_velocities(m, work, R, w, u)
     table = arena.bodies(m)
-    drag, damping = table[bodies.CART, c.DRAG_X], table[bodies.ROD, c.DRAG_W]
+    rubbed = coulomb_friction.as_damping(system, w, u)
+    drag, damping = system.cart_free * rubbed.cart_damping, rubbed.joint_damping
     arena.add(table, bodies.CART, c.F, (-drag * u[0], -drag * u[1], 0.0))
     arena.add(table, bodies.ROD, c.TAU, vec.scale(-damping, w))
     count, speed = 0, arena.clock(m)[c.SPEED]

@@ -109,6 +109,16 @@ class Params(NamedTuple):
     cart_damping: Annotated[
         float, spec("Sets the viscous friction of the cart.", "N s/m", "cart.damping", low=0.0)
     ] = 0.0
+    cart_friction: Annotated[
+        float,
+        spec(
+            "Sets the Coulomb friction of the cart, a force against its velocity that is constant "
+            "above a few mm/s and smoothed below.",
+            "N",
+            "cart.friction",
+            low=0.0,
+        ),
+    ] = 0.0
     cart_fixed: Annotated[
         bool,
         spec(
@@ -157,6 +167,16 @@ class Params(NamedTuple):
             "Sets the viscous friction of the ball joint, which is equal about every axis.",
             "N m s/rad",
             "joint.damping",
+            low=0.0,
+        ),
+    ] = 0.0
+    joint_friction: Annotated[
+        float,
+        spec(
+            "Sets the Coulomb friction of the ball joint, a torque against its angular velocity "
+            "that is constant above a few mrad/s and smoothed below.",
+            "N m",
+            "joint.friction",
             low=0.0,
         ),
     ] = 0.0

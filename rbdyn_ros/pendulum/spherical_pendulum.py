@@ -51,6 +51,8 @@ def build(params: Params) -> System:
         joint_damping=params.joint_damping,
         gravity=params.gravity,
         contacts=_checked(params.contacts._replace(length=params.rod_length)),
+        cart_friction=params.cart_friction,
+        joint_friction=params.joint_friction,
     )
 
 

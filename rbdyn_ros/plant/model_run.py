@@ -326,11 +326,10 @@ def _draw_gravity(axes, gravity: Array, has_vertical: bool) -> None:
     if size < 1e-9:
         return
     arrow = {"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.4, "shrinkA": 0.0, "shrinkB": 0.0}
-    half = 16.0 / 72.0 * gravity / size  # [inch]
-    tail, head = (
-        axes.transAxes + ScaledTranslation(*(sign * half), axes.figure.dpi_scale_trans)
-        for sign in (-1.0, 1.0)
-    )
+    x, y = 16.0 / 72.0 * gravity / size  # [inch]
+    inches = axes.figure.dpi_scale_trans
+    tail = axes.transAxes + ScaledTranslation(-x, -y, inches)
+    head = axes.transAxes + ScaledTranslation(x, y, inches)
     place = {"xycoords": head, "textcoords": tail, "zorder": 5}
     axes.annotate("", (0.95, 0.9), (0.95, 0.9), arrowprops=arrow, **place)
     lean = abs(np.degrees(np.arctan2(gravity[0], -gravity[1])))

@@ -17,7 +17,7 @@ from rbdyn_ros.integrators import boundary
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.kernel import bind, kernel
 from rbdyn_ros.numerics.saturation import limit_force
-from rbdyn_ros.pendulum import rod_on_cart
+from rbdyn_ros.pendulum import coulomb_friction, rod_on_cart
 from rbdyn_ros.plant.faults.drive import Actuator
 from rbdyn_ros.types import Array, Input, State, System
 
@@ -92,7 +92,7 @@ class TickState:
 @kernel
 def power(system, input, t, q, v):
     """Return dE/dt = u(t).x' + F.V + T.R w - b |x'|^2 - d |w|^2 [W], with V the velocity of the
-    point where F acts.
+    point where F acts, and b, d with the friction of cart and joint.
 
     `system`, `input`, q (6,), v (5,) as in `types`; t [s].
     """
@@ -108,6 +108,9 @@ def power(system, input, t, q, v):
         + vec.dot(load.T, vec.matvec(R, w))
     )
     lost = system.cart_damping * (x[0] * x[0] + x[1] * x[1]) + system.joint_damping * vec.dot(w, w)
+    if coulomb_friction.acts(system):
+        b, d = coulomb_friction.dampings(system, w, x)
+        lost += b * (x[0] * x[0] + x[1] * x[1]) + d * vec.dot(w, w)
     return given - lost
 
 

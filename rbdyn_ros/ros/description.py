@@ -59,32 +59,32 @@ _ROBOT = """<?xml version="1.0"?>
     <child link="cart_x_link"/>
     <axis xyz="1 0 0"/>
     <limit lower="-{travel}" upper="{travel}" effort="{force_limit}" velocity="1000"/>
-    <dynamics damping="{cart_damping}"/>
+    <dynamics damping="{cart_damping}" friction="{cart_friction}"/>
   </joint>
   <joint name="cart_y_joint" type="prismatic">
     <parent link="cart_x_link"/>
     <child link="cart_link"/>
     <axis xyz="0 1 0"/>
     <limit lower="-{travel}" upper="{travel}" effort="{force_limit}" velocity="1000"/>
-    <dynamics damping="{cart_damping}"/>
+    <dynamics damping="{cart_damping}" friction="{cart_friction}"/>
   </joint>
   <joint name="pendulum_roll_joint" type="continuous">
     <parent link="cart_link"/>
     <child link="pendulum_roll_link"/>
     <axis xyz="1 0 0"/>
-    <dynamics damping="{joint_damping}"/>
+    <dynamics damping="{joint_damping}" friction="{joint_friction}"/>
   </joint>
   <joint name="pendulum_pitch_joint" type="continuous">
     <parent link="pendulum_roll_link"/>
     <child link="pendulum_pitch_link"/>
     <axis xyz="0 1 0"/>
-    <dynamics damping="{joint_damping}"/>
+    <dynamics damping="{joint_damping}" friction="{joint_friction}"/>
   </joint>
   <joint name="pendulum_spin_joint" type="continuous">
     <parent link="pendulum_pitch_link"/>
     <child link="pendulum_link"/>
     <axis xyz="0 0 1"/>
-    <dynamics damping="{joint_damping}"/>
+    <dynamics damping="{joint_damping}" friction="{joint_friction}"/>
   </joint>
   <joint name="pendulum_com_joint" type="fixed">
     <parent link="pendulum_link"/>
@@ -194,6 +194,8 @@ def urdf(
         force_limit=_text(force_limit),
         cart_damping=_text(setup.system.cart_damping),
         joint_damping=_text(system.joint_damping),
+        cart_friction=_text(setup.system.cart_friction),
+        joint_friction=_text(system.joint_friction),
         center=_text(system.center),
         imu=_text(imu_position),
         hardware=_hardware(hardware) if hardware else "",

@@ -14,6 +14,15 @@ from rbdyn_ros.view.source import CART, PLANE, ZERO, PointForce, SceneState, Sha
 ORANGE, GREY, STEEL, PALE = (224, 122, 46), (120, 130, 140), (88, 98, 110), (214, 220, 226)
 BLUE, SKY, RED, VIOLET = (31, 98, 210), (130, 180, 240), (214, 40, 40), (130, 80, 180)
 AMBER, GREEN = (232, 150, 20), (40, 140, 80)
+GRID = {  # the colors of the ground on a light page, and on a dark one
+    False: {
+        "cell_color": (225, 228, 232),
+        "section_color": (190, 196, 204),
+        "plane_color": (248, 249, 250),
+    },
+    True: {"cell_color": (44, 48, 54), "section_color": (66, 72, 80), "plane_color": (24, 26, 30)},
+}
+RAILS = {False: STEEL, True: (140, 150, 162)}
 ARROWS = {  # of a force: color, and what it is
     "applied": (BLUE, "force on the cart"),
     "commanded": (SKY, "force that was commanded"),
@@ -24,8 +33,12 @@ ARROWS = {  # of a force: color, and what it is
 TRAIL_RATE, TRAIL_POINTS = 20.0, 200  # [Hz]; most points
 _CORNERS = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)], float)
 _THINNEST = 0.03  # [m] the least radius of a rod, so that a finger can grab it
+_SHORTEST = 0.02  # [m] below which an arrow is not drawn
+_LONGEST = 0.5  # of the rod's length: an arrow is never longer, so that the rod stays visible
 _UNSEEN = 1e-4  # [m], and of a quaternion: a change that is a small part of a pixel
-_NO_SHAPE = Shape(math.nan, math.nan, math.nan, math.nan)  # all of a shape differs from it
+_NO_SHAPE = Shape(
+    math.nan, math.nan, math.nan, math.nan, math.nan
+)  # all of a shape differs from it
 _AT_THE_CART = ("applied", "commanded", "joint")  # arrows that are drawn in the cart's frame
 
 
@@ -45,13 +58,15 @@ class Drawing:
     """
 
     def __init__(self, scene: viser.SceneApi, options: Mapping[str, Any]):
-        """Make the nodes; `options` are the newest of the page, of which `arrow.scale` [m/N] and
-        `trail.duration` [s] count.
+        """Make the nodes; `options` are the newest of the page, of which `arrow.scale`,
+        `trail.duration` [s] and `dark` count.
         """
         self._scene, self._options = scene, options
         self._written: dict[tuple[int, str], Any] = {}  # by the node's id and its attribute
         scene.set_up_direction("+z")
-        self._ground()
+        self._grid = self._ground()
+        self._rail_lines = self._line("/rails", RAILS[False])
+        self._is_dark = False
         self._cart = scene.add_frame("/cart", show_axes=False)
         self._pendulum = scene.add_frame("/cart/pendulum", show_axes=False)
         middle = (0.0, 0.0, -0.5 * CART[2])
@@ -83,6 +98,8 @@ class Drawing:
 
     def draw(self, state: SceneState, ghost: SceneState | None, spring: DragSpring | None) -> None:
         """Write what has changed since the last call."""
+        if self._options["dark"] != self._is_dark:
+            self._recolor(self._options["dark"])
         if state.shape is not self._shape and state.shape != self._shape:
             self._build(state.shape)
         self._write(self._cart, "position", (*state.cart, 0.0))
@@ -95,19 +112,26 @@ class Drawing:
 
     # parts
 
-    def _ground(self) -> None:
-        """Add the grid and the plane below the cart."""
+    def _recolor(self, is_dark: bool) -> None:
+        """Draw ground and rails in the colors of a dark page, or of a light one."""
+        self._is_dark = is_dark
+        for name, color in GRID[is_dark].items():
+            self._write(self._grid, name, color)
+        self._write(self._rail_lines, "colors", np.array(RAILS[is_dark], np.uint8))
+
+    def _ground(self) -> Any:
+        """Add and return the grid and the plane below the cart."""
         scene, below = self._scene, -CART[2] - 0.002
-        scene.add_grid(
+        return scene.add_grid(
             "/grid",
             infinite_grid=True,
             position=(0.0, 0.0, below),
-            cell_color=(225, 228, 232),
-            section_color=(190, 196, 204),
             fade_distance=25.0,
             shadow_opacity=0.25,
-            plane_color=(248, 249, 250),
             plane_opacity=0.3,
+            cell_color=GRID[False]["cell_color"],
+            section_color=GRID[False]["section_color"],
+            plane_color=GRID[False]["plane_color"],
         )
 
     def _build(self, shape: Shape) -> None:
@@ -156,9 +180,8 @@ class Drawing:
         """Draw the square that the cart may not leave."""
         half = travel if math.isfinite(travel) and travel < 100.0 else 0.0
         corners = np.column_stack((half * _CORNERS, np.full(5, -CART[2] + 0.002)))
-        rails = self._line("/rails", STEEL)
-        rails.points = np.stack((corners[:-1], corners[1:]), axis=1)
-        rails.visible = half > 0.0
+        self._rail_lines.points = np.stack((corners[:-1], corners[1:]), axis=1)
+        self._rail_lines.visible = half > 0.0
 
     def _line(self, name: str, color: tuple[int, int, int], thickness: float = 3.0) -> Any:
         """Add and return a line of straight pieces, `thickness` pixels wide, not shown yet."""
@@ -191,7 +214,8 @@ class Drawing:
 
     def _draw_forces(self, state: SceneState) -> None:
         acting = state.applied, state.commanded, state.disturbance, state.joint, state.contacts
-        scale = self._options["arrow.scale"]
+        shape = state.shape
+        scale = self._options["arrow.scale"] * shape.rod_length / shape.weight  # [m/N]
         if (*acting, scale) == self._acting:
             return
         self._acting = *acting, scale
@@ -204,7 +228,7 @@ class Drawing:
             "contact": list(state.contacts),
         }
         for name, node in self._arrows.items():
-            arrows = _arrows(loads[name], scale)
+            arrows = _arrows(loads[name], scale, _LONGEST * shape.rod_length)
             self._write(node, "visible", len(arrows) > 0)
             if arrows:
                 self._write(node, "points", arrows)
@@ -271,13 +295,16 @@ def _is_different(a: Any, b: Any) -> bool:
     return a != b
 
 
-def _arrows(loads: list[PointForce], scale: float) -> tuple[tuple[Vector, Vector], ...]:
-    """Return the beginning and the end of those arrows that are finite and long enough to be
-    seen.
+def _arrows(
+    loads: list[PointForce], scale: float, longest: float
+) -> tuple[tuple[Vector, Vector], ...]:
+    """Return the beginning and the end of the arrows that are finite and long enough to be seen:
+    `scale` [m/N], and no longer than `longest` [m].
     """
     pairs = []
     for (x, y, z), (fx, fy, fz), _ in loads:
         length = scale * math.hypot(fx, fy, fz)
-        if math.isfinite(length) and length > 0.02:
-            pairs.append(((x, y, z), (x + scale * fx, y + scale * fy, z + scale * fz)))
+        if math.isfinite(length) and length > _SHORTEST:
+            k = scale * min(1.0, longest / length)
+            pairs.append(((x, y, z), (x + k * fx, y + k * fy, z + k * fz)))
     return tuple(pairs)

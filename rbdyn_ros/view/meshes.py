@@ -9,7 +9,7 @@ from rbdyn_ros.parameters.simulation import attitude
 from rbdyn_ros.pendulum import obstacles, world
 from rbdyn_ros.pendulum.params import Params
 from rbdyn_ros.types import Array, Contacts, Vector
-from rbdyn_ros.view.source import UPRIGHT, Quaternion, Shape, Solid
+from rbdyn_ros.view.source import GRAVITY, UPRIGHT, Quaternion, Shape, Solid
 
 STOP_HEIGHT, STOP_WIDTH = 0.3, 0.02  # [m] of a drawn rail end
 _LONGEST = 8.0  # [m] of a rail end whose other axis has none
@@ -23,6 +23,7 @@ def shape(params: Params, travel: float, force_limit: float, elapsed: float = 0.
         params.rod_radius,
         params.rod_length / 2.0 if center is None else center,
         0.0 if params.cart_fixed else travel,
+        params.rod_mass * (params.gravity or GRAVITY),
         force_limit,
         solids(params.contacts, elapsed),
     )

@@ -24,9 +24,9 @@ from rbdyn_ros.pendulum.bodies import Memory, candidate
 from rbdyn_ros.plant.closed_loop import ControlError, LawCaller
 from rbdyn_ros.plant.command import Command
 from rbdyn_ros.plant.faults import fault_options as faults
-from rbdyn_ros.plant.plant import Plant
-from rbdyn_ros.plant.runner import FAULT, PLAYING, Runner
-from rbdyn_ros.plant.setup import warm_up
+from rbdyn_ros.plant.plant import Plant, Setup
+from rbdyn_ros.plant.runner import FAULT, PAUSED, PLAYING, Runner
+from rbdyn_ros.plant.setup import RunConfig, warm_up
 from rbdyn_ros.plant.tick import EPOCH_NS
 from rbdyn_ros.schema import check
 from rbdyn_ros.types import State, Vector
@@ -138,7 +138,6 @@ class OfflineLoop(source.Source):
         if not self.can_set_point:
             return super().set_point(x, y)
         self._reference = np.array((x, y))
-        self._remember("reference", (x, y))
         self._log.add_set_point(self._runner.plant.time, x, y)
         return ""
 
@@ -155,14 +154,33 @@ class OfflineLoop(source.Source):
         return self._runner.step()
 
     def reset(self) -> str:
-        """Go back to the initial state, also after a fault."""
-        with self._changing, self._runner.between_ticks:
-            law = self._built.loop.law
-            law.reset()
-            self._caller = LawCaller(law, self._caller.name)
-            self._runner.reset(self._runner.plant.setup.initial)
-        self._log.add_reset(self._runner.plant.time)
+        """Begin again, also after a fault: plant, set point, clock and random numbers."""
+        with self._changing:
+            before, built = self._runner, self._built
+            with before.between_ticks:
+                start = "paused" if before.status == PAUSED else "immediately"
+                config = built.run_config._replace(start=start)
+                try:
+                    runner = self._make_runner(built.setup, config)
+                except ValueError as error:  # the initial state meets an obstacle that was moved
+                    return str(error)
+                built.loop.law.reset()
+                self._install(runner, built)  # from here on nothing of the old one is taken
+            before.end()
+            self._launch(runner)
+            self._log.add_reset(0.0)
         return ""
+
+    @property
+    def rate(self) -> float:  # pyrefly: ignore[bad-override]
+        """The simulated seconds per second that are requested."""
+        return self._runner.pace.real_time_factor
+
+    @property
+    def recorded(self) -> float:  # pyrefly: ignore[bad-override]
+        """How long the recording is [s]; nan while nothing is recorded."""
+        first = self._recorded_from
+        return math.nan if first is None else 1e-9 * (self._runner.plant.stamp - first)
 
     def set_rate(self, factor: float) -> str:
         """Simulate `factor` seconds per second."""
@@ -195,7 +213,8 @@ class OfflineLoop(source.Source):
         """Return the present state and what is not a default as a parameter file."""
         plant = self._runner.plant
         state = State(plant.time, plant.q.copy(), plant.v.copy())
-        return selection.parameter_file(self._chosen, self._built, state)
+        values = self._built.values | {"reference": tuple(self._reference.tolist())}
+        return selection.parameter_file(self._chosen, self._built._replace(values=values), state)
 
     def close(self) -> None:
         """End the simulation's thread."""
@@ -212,17 +231,37 @@ class OfflineLoop(source.Source):
             raise ValueError(f"the first tick fails: {refusal}")
         if fault := closed_loop_table.warm_up(built.loop):  # plans, too, if the law does
             raise ValueError(fault)
-        runner = Runner(made, config, self._prepare, lambda status: None)
-        self._chosen, self._built, self._runner = chosen, built, runner
-        self._caller = LawCaller(built.loop.law, f"the law {built.loop.name}")
+        runner = self._make_runner(made, config)
+        kept = self._reference if plant else None
+        self._chosen, self._built = chosen, built
         self._controls = selection.controls(chosen, built)
-        self._reference = np.array(built.values["reference"])
-        self._answered, self._is_pushed, self._impacts, self._status = -1, False, 0, ""
-        self._instants: deque[tuple[float, float]] = deque(maxlen=WINDOW)
         if plant:
             runner.plant.steps = round(plant.time * 1e9 / made.step_ns)
             runner.plant.reset(State(plant.time, plant.q.copy(), plant.v.copy()))
+        self._install(runner, built)
+        if kept is not None:
+            self._reference = kept
+        self._launch(runner)
+
+    def _make_runner(self, made: Setup, config: RunConfig) -> Runner:
+        return Runner(made, config, self._prepare, lambda status: None)
+
+    def _launch(self, runner: Runner) -> None:
+        """Begin; the law has answered the first state when this returns, so that a step has it."""
         runner.begin()
+        with runner.between_ticks:
+            self._prepare(runner)()
+
+    def _install(self, runner: Runner, built: Built) -> None:
+        """Let this runner, at its start, be what is shown and commanded."""
+        self._runner = runner
+        self._caller = LawCaller(built.loop.law, f"the law {built.loop.name}")
+        self._reference = np.array(built.values["reference"])
+        self._answered, self._is_pushed, self._impacts, self._status = -1, False, 0, ""
+        self._instants: deque[tuple[float, float]] = deque(maxlen=WINDOW)
+        if self._recorded_from is not None:
+            self._recorded_from = runner.plant.stamp
+            self._log.add(runner.plant.time, source.STATUS, "The recording begins anew.")
 
     def _remember(self, name: str, value: Any) -> None:
         """Keep a value that is changed in the running loop, for the next one."""
@@ -237,7 +276,6 @@ class OfflineLoop(source.Source):
         before.pause()
         try:
             self._begin(chosen, selection.build(chosen), before.plant if keeps_state else None)
-            self._recorded_from = None
         finally:
             if self._runner is not before:
                 before.end()
@@ -283,6 +321,8 @@ class OfflineLoop(source.Source):
         """Make the state after a tick, where one is requested; return the function that publishes
         it to the law.
         """
+        if runner is not self._runner:  # it has been replaced, and is about to end
+            return lambda: None
         self._seen = time.monotonic()
         if self._wanted:
             self._wanted = False
@@ -291,6 +331,8 @@ class OfflineLoop(source.Source):
 
     def _answer(self, runner: Runner) -> None:
         """Compute and send the law's command for a state that is new."""
+        if runner is not self._runner:
+            return
         runner.mark_published()
         stamp = runner.signals.expected_stamp
         if stamp == self._answered:

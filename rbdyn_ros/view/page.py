@@ -21,6 +21,7 @@ from contextlib import redirect_stdout, suppress
 from functools import partial
 from typing import Any, NamedTuple, cast
 
+import numpy as np
 import viser
 
 from rbdyn_ros.numerics.saturation import limit_force
@@ -28,6 +29,7 @@ from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.schema import by_name, check, defaults
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.drawing import DragSpring, Drawing
+from rbdyn_ros.view.keys import Keys
 from rbdyn_ros.view.panel import Panel
 from rbdyn_ros.view.plots import Plots
 from rbdyn_ros.view.server import Writer, give_memory_back, start
@@ -36,12 +38,14 @@ from rbdyn_ros.view.toolbar import Toolbar
 
 PLOT_PERIOD, WORD_PERIOD, PANEL_PERIOD = 0.2, 0.1, 0.5  # [s] from one writing to the next
 MEMORY_PERIOD = 60.0  # [s]
+NAME = "Inverted spherical pendulum"  # of the panel, and of the browser's tab
 FAREWELL_TIME = 0.3  # [s] once viser is stopped it sends no more
 FAREWELL = "Start it again as before; this page then connects by itself."
 CAMERA = (3.6, -4.6, 2.4), (0.0, 0.0, 0.95)  # [m] where it is, what it looks at
 # on an upright screen, whose lower half the panel covers
 PORTRAIT, PHONE = 1.2, ((5.9, -7.6, 1.9), (0.0, 0.0, -1.05))
 VIEWER = TABLES["viewer"]
+FOLLOWED = 0.005  # [m] by which the cart moves before the camera does
 UNWATCHED = 0.1  # [s] between two checks for browsers
 OWN = by_name(p for p in VIEWER if not p.read_only)  # parameters of the page itself
 
@@ -83,10 +87,10 @@ class Page:
         self.options = defaults(VIEWER) | dict(options or {})
         self.source = cast(Source, _PageSource(source, self.options))
         self._server = start(self.options["host"], self.options["port"])
-        # which has no label: its place shows whether the page is connected
         self._write = Writer(self._server)
         self.url = f"http://{self.options['host']}:{self._server.get_port()}"
         self._grab: Grab | None = None
+        self._phones: set[int] = set()  # the browsers' numbers
         self._drawn: SceneState | None = None
         self._next_event = 0
         self._ended = threading.Event()
@@ -138,12 +142,8 @@ class Page:
 
     def _lay_out(self) -> None:
         server, gui = self._server, self._server.gui
-        gui.configure_theme(
-            control_width="large",
-            show_logo=False,
-            show_share_button=False,
-            brand_color=(31, 98, 210),
-        )
+        self._color(self.options["dark"])
+        gui.set_panel_label(NAME)
         gui.main_panel.dock_right()
         camera = server.initial_camera
         (camera.position, camera.look_at), camera.fov = CAMERA, 0.85
@@ -151,24 +151,74 @@ class Page:
         self._drawing = Drawing(server.scene, self.options)
         self._drawing.on_rod = self._make_draggable
         self._make_draggable(self._drawing.cart)
-        self._toolbar = Toolbar(gui, self.source, self._say_refusal, self._write)
+        show = {
+            "Home": self._show_home,
+            "Follow": lambda client: self._toggle("camera.follow"),
+            "Dark": lambda client: self._toggle("dark"),
+        }
+        self._keys = Keys(gui, self.source, self._say_refusal, self._write, show)
+        show["Help"] = self._keys.toggle_help
+        refuse = self._say_refusal
+        self._toolbar = Toolbar(gui, self.source, refuse, self._write, self.options, show)
         tabs = gui.add_tab_group()
+        has_second = self.source.ghost() is not None
         with tabs.add_tab("Plots"):
-            self._plots = Plots(gui)
+            self._plots = Plots(gui, has_second)
         parameters = tabs.add_tab("Parameters")
         self._panel = Panel(gui, parameters, self.source, self._write)
         self._panel.refresh()
         with tabs.add_tab("Events"):
             self._toolbar.add_events(gui)
+        # the browser's tab: the page moves a title from where it stands into its head
+        gui.add_markdown(f"<title>{NAME}</title>")
 
         @server.on_client_connect
         async def _(client: viser.ClientHandle) -> None:
             if client.camera.image_height > PORTRAIT * client.camera.image_width:
-                client.camera.position, client.camera.look_at = PHONE
+                self._phones.add(client.client_id)
+                client.camera.on_update(_suit_phone)
+                _move_camera(client, *PHONE)
+
+        @server.on_client_disconnect
+        async def _(client: viser.ClientHandle) -> None:
+            self._keys.forget(client)
+            self._phones.discard(client.client_id)
 
         @server.scene.on_click()
         def _(event: viser.SceneClickEvent) -> None:
             self._send_cart_to_click(event)
+
+    def _color(self, is_dark: bool) -> None:
+        """Draw the page dark or light."""
+        self._is_dark = is_dark
+        self._server.gui.configure_theme(
+            control_width="large",
+            dark_mode=is_dark,
+            show_logo=False,
+            show_share_button=False,
+            brand_color=(31, 98, 210),
+        )
+
+    def _toggle(self, name: str) -> None:
+        """Change an option of the page that is on or off."""
+        self.options[name] = not self.options[name]
+
+    def _show_home(self, client: viser.ClientHandle) -> None:
+        """Put the camera of a browser where it was at the start, relative to a followed cart."""
+        x, y = self._drawn.cart if self._drawn and self.options["camera.follow"] else (0.0, 0.0)
+        (px, py, pz), (lx, ly, lz) = PHONE if client.client_id in self._phones else CAMERA
+        self._write(_move_camera, client, (px + x, py + y, pz), (lx + x, ly + y, lz))
+
+    def _follow(self, state: SceneState) -> None:
+        """Move the cameras with the cart: how each looks at it stays as its person chose it."""
+        for client in self._server.get_clients().values():
+            camera = client.camera
+            x, y, z = camera.look_at
+            shift = state.cart[0] - x, state.cart[1] - y
+            if math.hypot(*shift) > FOLLOWED:
+                px, py, pz = camera.position
+                position = px + shift[0], py + shift[1], pz
+                _move_camera(client, position, (*state.cart, z))
 
     def _make_draggable(self, part: Any) -> None:
         """Let a new rod, its tip or the cart be grabbed anywhere."""
@@ -245,7 +295,7 @@ class Page:
         """
         state = self.source.latest()
         if state is not None:
-            self._plots.sample(state)
+            self._plots.sample(state, self.source.ghost())
         if not self._server.get_clients():
             return False
         with self._server.atomic():
@@ -259,6 +309,10 @@ class Page:
     def _draw(self, state: SceneState) -> None:
         grab = self._grab
         spring = self._pull(state, grab) if grab else None
+        if self.options["dark"] != self._is_dark:
+            self._color(self.options["dark"])
+        if self.options["camera.follow"] and all(map(math.isfinite, state.cart)):
+            self._follow(state)
         self._drawing.draw(state, self.source.ghost(), spring)
         self._drawn = state
 
@@ -318,6 +372,19 @@ def spring_force(stiffness: float, limit: float, point: Vector, pointer: Vector)
     """Return k (pointer - point) [N], no longer than `limit` [N]."""
     x, y, z = (stiffness * (a - b) for a, b in zip(pointer, point))
     return limit_force((x, y, z), limit)[0]
+
+
+async def _suit_phone(camera: viser.CameraHandle) -> None:
+    """Move a camera that a phone reports at the place for wide screens, which its browser may
+    have applied after the one for phones.
+    """
+    if np.allclose((camera.position, camera.look_at), CAMERA, atol=1e-3):
+        _move_camera(camera.client, *PHONE)
+
+
+def _move_camera(client: viser.ClientHandle, position: Vector, look_at: Vector) -> None:
+    client.camera.position = position  # which moves what it looks at
+    client.camera.look_at = look_at
 
 
 def _height(state: SceneState, point: Vector) -> float:

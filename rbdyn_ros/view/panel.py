@@ -139,8 +139,10 @@ class Panel:
 
     def _set(self, name: str, value: Any) -> str:
         try:
-            if isinstance(value, str) and self._controls[name].parameter.kind != "string":
-                value = value_of(value, name)
+            kind = self._controls[name].parameter.kind
+            if isinstance(value, str) and kind != "string":
+                is_empty = kind.endswith("_array") and not value.strip()
+                value = () if is_empty else value_of(value, name)
             return self._source.set_control(name, value)
         except ValueError as error:
             return str(error)
@@ -166,7 +168,7 @@ def _input(gui: viser.GuiApi, control: Control) -> tuple[Any, Any]:
     person.
     """
     parameter, value = control.parameter, control.value
-    label, hint = with_unit(parameter.name, parameter.unit), _hint(parameter)
+    label, hint = with_unit(parameter.name, _unbroken(parameter.unit)), _hint(parameter)
     made: Any
     if choices := choices_of(parameter):
         known = choices if value in choices else (*choices, value)  # the path of a file
@@ -188,8 +190,15 @@ def _input(gui: viser.GuiApi, control: Control) -> tuple[Any, Any]:
     return made, made.on_update
 
 
+def _unbroken(unit: str) -> str:
+    """Return a unit as it is printed, with characters at which the page breaks no line."""
+    return unit.replace("^2", "²").replace("^3", "³").replace(" ", "\u00a0").replace("/", "\u2215")
+
+
 def _text(value: Any) -> str:
-    """Return a value as it is typed."""
+    """Return a value as it is typed; an empty list is an empty input."""
+    if isinstance(value, (tuple, list)) and not len(value):
+        return ""
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(_text, value))}]"
     return f"{value:.9g}" if isinstance(value, float) else str(value)

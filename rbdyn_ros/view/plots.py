@@ -14,11 +14,8 @@ from rbdyn_ros.view.source import IMPACT, PUSH, WATCHDOG, Event, SceneState
 
 SPAN, RATE = 10.0, 20.0  # [s] shown; [Hz] at which samples are kept
 POINTS = int(SPAN * RATE)
-HEIGHT = 118  # [px]
-NOTE = (
-    "<div style='font-size:0.8em;padding:0 0.9em'>"
-    f"The last {SPAN:g} s over simulated time [s]; red lines are events.</div>"
-)
+# [px] what a window 800 high leaves for all plots; the highest of one, its frame, the axis of time
+ROOM, HIGHEST, FRAME, TIME_AXIS = 462, 118, 11, 24
 _BLUE, _ORANGE, _GREEN, _RED = "#1f62d2", "#e07a2e", "#288c50", "#d62828"
 _GREY, _PALE = "#7a828a", "#b4bac0"
 MARKED, FAULT = (IMPACT, WATCHDOG, PUSH), "fault: "
@@ -28,9 +25,10 @@ _BELOW, _ABOVE = -1.0, 2.0  # of the plot, whose marks reach from 0 to 1
 class Curve(NamedTuple):
     """A line of a plot."""
 
-    label: str
+    label: str  # a word of the plot's heading, in the curve's color; "": that is enough
     color: str
     value: Callable[[SceneState], float]
+    of_second: bool = True  # whether that of a second run is drawn as well
 
 
 class Plot(NamedTuple):
@@ -42,68 +40,85 @@ class Plot(NamedTuple):
 
 
 PLOTS = (
-    Plot("tilt [°]", (0.0, 1.0), (Curve("tilt", _ORANGE, lambda s: math.degrees(s.tilt)),)),
+    Plot("tilt [°]", (0.0, 1.0), (Curve("", _ORANGE, lambda s: math.degrees(s.tilt)),)),
     Plot(
-        "cart [m]: x blue, y green, set points grey",
+        "cart [m]",
         (-0.1, 0.1),
         (
             Curve("x", _BLUE, lambda s: s.cart[0]),
             Curve("y", _GREEN, lambda s: s.cart[1]),
-            Curve("x set", _GREY, lambda s: s.set_point[0] if s.set_point else math.nan),
-            Curve("y set", _PALE, lambda s: s.set_point[1] if s.set_point else math.nan),
+            Curve(
+                "set point", _GREY, lambda s: s.set_point[0] if s.set_point else math.nan, False
+            ),
+            Curve("", _PALE, lambda s: s.set_point[1] if s.set_point else math.nan, False),
         ),
     ),
     Plot(
-        "force [N]: x blue, y green; commanded grey",
+        "force [N]",
         (-1.0, 1.0),
         (
-            Curve("x commanded", _GREY, lambda s: s.commanded[0]),
-            Curve("y commanded", _PALE, lambda s: s.commanded[1]),
-            Curve("x applied", _BLUE, lambda s: s.applied[0]),
-            Curve("y applied", _GREEN, lambda s: s.applied[1]),
+            Curve("commanded", _GREY, lambda s: s.commanded[0], False),
+            Curve("", _PALE, lambda s: s.commanded[1], False),
+            Curve("x", _BLUE, lambda s: s.applied[0]),
+            Curve("y", _GREEN, lambda s: s.applied[1]),
         ),
     ),
-    Plot("energy [J]", (-1.0, 1.0), (Curve("energy", _ORANGE, lambda s: s.energy),)),
+    Plot("energy [J]", (-1.0, 1.0), (Curve("", _ORANGE, lambda s: s.energy),)),
     Plot(
         "energy balance error [µJ]",
         (-1.0, 1.0),
-        (Curve("balance", _RED, lambda s: 1e6 * s.balance),),
+        (Curve("", _RED, lambda s: 1e6 * s.balance),),
     ),
     Plot(
         "age of the command [ms]",
         (0.0, 1.0),
-        (Curve("age", _BLUE, lambda s: 1e3 * s.command_age),),
+        (Curve("", _BLUE, lambda s: 1e3 * s.command_age, False),),
     ),
-    Plot("real-time factor", (0.0, 1.0), (Curve("factor", _GREEN, lambda s: s.real_time_factor),)),
+    Plot(
+        "real-time factor", (0.0, 1.0), (Curve("", _GREEN, lambda s: s.real_time_factor, False),)
+    ),
 )
 
 
 class Plots:
     """The plots of one page, and the samples of the last seconds."""
 
-    def __init__(self, gui: viser.GuiApi):
-        self._curves = [curve for plot in PLOTS for curve in plot.curves]
+    def __init__(self, gui: viser.GuiApi, has_second: bool = False):
+        """Add the plots; `has_second` adds the curves of a second run, dashed."""
+        self._has_second = has_second
         self._samples: deque[tuple[float, ...]] = deque(maxlen=POINTS)
         self._events: deque[Event] = deque(maxlen=100)
-        gui.add_html(NOTE)
-        self._handles = [self._add(gui, plot) for plot in PLOTS]
+        self._shown: tuple[bool, ...] = ()  # of each plot, whether it is
+        self._headings, self._handles = [], []
+        for plot in PLOTS:
+            self._headings.append(gui.add_html(self._heading(plot)))
+            self._handles.append(self._add(gui, plot))
 
-    def sample(self, state: SceneState) -> None:
-        """Keep a state, if the last is old enough; clear all where time has gone back."""
+    def sample(self, state: SceneState, second: SceneState | None = None) -> None:
+        """Keep a state, and that of a second run at the same time, if the last is old enough;
+        clear all where time has gone back.
+        """
         last = self._samples[-1][0] if self._samples else -math.inf
         if state.time < last:
             self._samples.clear()
             self._events.clear()
         elif state.time - last < 1.0 / RATE:
             return
-        self._samples.append((state.time, *(float(c.value(state)) for c in self._curves)))
+        values = (
+            float(curve.value(shown)) if shown else math.nan
+            for plot in PLOTS
+            for curve, shown in self._drawn(plot, state, second)
+        )
+        self._samples.append((state.time, *values))
 
     def mark(self, events: Iterable[Event]) -> None:
         """Keep impacts, trips of the watchdog, pushes and faults, which are marked."""
         self._events.extend(e for e in events if e.kind in MARKED or FAULT in e.sentence)
 
     def draw(self) -> None:
-        """Send the samples of the last seconds; hide a plot of which nothing is known."""
+        """Send the samples of the last seconds; a plot of which nothing is known leaves its place
+        to the others.
+        """
         if len(self._samples) < 2:
             return
         table = np.array(self._samples).T
@@ -111,37 +126,79 @@ class Plots:
         table = np.ascontiguousarray(table[:, table[0] >= newest - SPAN])
         marked = _find_marks(table[0], self._events)
         marks, column = np.where(marked, _ABOVE, _BELOW), 1
+        shown = []
         for plot, handle in zip(PLOTS, self._handles):
-            curves = table[column : column + len(plot.curves)]
-            column += len(plot.curves)
+            count = len(self._drawn(plot, None, None))
+            curves = table[column : column + count]
+            column += count
             known = curves[np.isfinite(curves)]
-            handle.visible = bool(len(known))
-            if len(known):
-                drawable = (_fill_beginning(curve, float(known[0])) for curve in curves)
+            shown.append(bool(len(known)) or plot is PLOTS[-1])  # which has the axis of time
+            if shown[-1]:
+                first = float(known[0]) if len(known) else 0.0
+                drawable = (_fill_beginning(curve, first) for curve in curves)
                 handle.data = (table[0], *drawable, marks)
+        self._share_room(tuple(shown))
+
+    def _share_room(self, shown: tuple[bool, ...]) -> None:
+        """Show these plots, as high as they fit together."""
+        if shown == self._shown:
+            return
+        self._shown = shown
+        height = min(HIGHEST, (ROOM - TIME_AXIS) // sum(shown) - FRAME)
+        for plot, heading, handle, is_shown in zip(PLOTS, self._headings, self._handles, shown):
+            heading.visible = handle.visible = is_shown
+            handle.height = height + TIME_AXIS * (plot is PLOTS[-1])
+
+    def _drawn(self, plot: Plot, first: Any, second: Any) -> list[tuple[Curve, Any]]:
+        """Return the curves of a plot, each with what it is drawn of."""
+        own = [(curve, first) for curve in plot.curves]
+        return own + [(c, second) for c in plot.curves if c.of_second and self._has_second]
+
+    def _heading(self, plot: Plot) -> str:
+        """Return the name of a plot and of its curves, over its upper edge, where it takes no
+        room.
+        """
+        words = [f"<b>{plot.title}</b>"]
+        named = [curve for curve in plot.curves if curve.label]
+        named.sort(key=lambda curve: not curve.of_second)
+        words += [f"<span style='color:{curve.color}'>{curve.label}</span>" for curve in named]
+        if plot is PLOTS[0]:
+            words.append(f"the last {SPAN:g} s{'; second run dashed' * self._has_second}")
+        return (
+            "<div style='position:relative;height:0;z-index:1;pointer-events:none'>"
+            "<span style='position:absolute;left:6.6em;top:0.45em;font-size:0.75em;"
+            f"white-space:nowrap'>{' &nbsp;'.join(words)}</span></div>"
+        )
 
     def _add(self, gui: viser.GuiApi, plot: Plot) -> Any:
         lines = [
-            uplot.Series(label=curve.label, stroke=curve.color, width=1.5, points={"show": False})
-            for curve in plot.curves
+            uplot.Series(
+                label=curve.label or plot.title,
+                stroke=curve.color,
+                width=1.5,
+                points={"show": False},
+                dash=(6.0, 4.0) if of_second else (),
+            )
+            for curve, of_second in self._drawn(plot, False, True)
         ]
         marks = uplot.Series(
             label="event", scale="marks", stroke=_RED, width=1.0, points={"show": False}
         )
+        has_time = plot is PLOTS[-1]
+        time = uplot.Axis(size=TIME_AXIS if has_time else 0, space=60, show=has_time)
         empty = tuple(np.zeros(2) for _ in range(len(lines) + 2))
         return gui.add_uplot(
             empty,
             (uplot.Series(label="t"), *lines, marks),
-            title=plot.title,
             scales={
                 "x": uplot.Scale(time=False, auto=True),
                 "y": uplot.Scale(auto=True, range=_soft_range(*plot.least)),
                 "marks": uplot.Scale(auto=False, range=(0.0, 1.0)),
             },
-            axes=(uplot.Axis(size=24, space=60), uplot.Axis(size=52, space=26)),
+            axes=(time, uplot.Axis(size=62, space=15)),
             legend=uplot.Legend(show=False),
-            height=HEIGHT,
-            padding=(8, 12, 0, 0),
+            height=HIGHEST,
+            padding=(16, 12, 3, 0),
         )
 
 

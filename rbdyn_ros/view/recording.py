@@ -224,16 +224,24 @@ class Recording(source.Source):
         self.title = " beside ".join(path.name for path in paths)
         self._lock = threading.Lock()
         self._rate, self._is_playing = 1.0, True
+        self._rows = np.unique(np.concatenate([table["t"] for table in self._tables]))
         self._at, self._since = self.span[0], time.monotonic()
 
     @property
     def span(self) -> tuple[float, float]:  # pyrefly: ignore[bad-override]
-        """The first and the last time of the first run [s]."""
-        t = self._tables[0]["t"]
-        return float(t[0]), float(t[-1])
+        """The first and the last time [s] of both runs together."""
+        times = [table["t"] for table in self._tables]
+        return float(min(t[0] for t in times)), float(max(t[-1] for t in times))
+
+    @property
+    def rate(self) -> float:  # pyrefly: ignore[bad-override]
+        """The seconds that are played per second."""
+        return self._rate
 
     def latest(self) -> SceneState:
-        """Return the row of the present time; it stops at the last one."""
+        """Return the row of the present time. Time stops at the last row of the longer run; the
+        shorter one stays at its last row meanwhile.
+        """
         with self._lock:
             now, last = self._now(), self.span[1]
             if self._is_playing and now >= last:
@@ -241,7 +249,8 @@ class Recording(source.Source):
             status = "playing" if self._is_playing else "paused"
             status = "paused: the end of the recording" if now >= last else status
             rate = self._rate if self._is_playing else math.nan
-        return replace(self._row(self._tables[0], now), status=status, real_time_factor=rate)
+        shown = self._row(self._tables[0], now)
+        return replace(shown, time=now, status=status, real_time_factor=rate)
 
     def ghost(self) -> SceneState | None:
         """Return the row of the second run at the present time."""
@@ -265,9 +274,9 @@ class Recording(source.Source):
         return ""
 
     def step(self) -> str:
-        """Show the next row."""
+        """Show the next row of either run."""
         with self._lock:
-            t, now = self._tables[0]["t"], self._now()
+            t, now = self._rows, self._now()
             self._go(float(t[min(len(t) - 1, np.searchsorted(t, now, side="right"))]), False)
         return ""
 

@@ -141,19 +141,28 @@ def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
     )
     own = f"{built.loop.name}."
     groups = {
-        "Simulation": (*INTEGRATOR, _PERIOD),
         "Plant": PLANT,
+        "Simulation": (*INTEGRATOR, _PERIOD),
         "Contacts": CONTACT,
         "Obstacles": tuple(p for p in built.table.values() if p.name.startswith("obstacle.")),
         "Faults": (*FAULTS, SEED),
         "Start": INITIAL,
         f"Law {built.loop.name}": tuple(p for n, p in built.table.items() if n.startswith(own)),
     }
-    return (
-        Control(chosen, selection.law, "Simulation"),
-        Control(start, selection.scenario, "Simulation"),
-        Control(TILT, _tilt(built.values["initial.orientation"]), "Start"),
-        *(Control(p, built.values[p.name], group) for group, many in groups.items() for p in many),
+    first = {
+        "Simulation": (
+            Control(chosen, selection.law, "Simulation"),
+            Control(start, selection.scenario, "Simulation"),
+        ),
+        "Start": (Control(TILT, _tilt(built.values["initial.orientation"]), "Start"),),
+    }
+    return tuple(
+        control
+        for group, many in groups.items()
+        for control in (
+            *first.get(group, ()),
+            *(Control(p, built.values[p.name], group) for p in many),
+        )
     )
 
 

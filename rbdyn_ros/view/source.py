@@ -24,6 +24,7 @@ Planar = tuple[float, float]
 Quaternion = tuple[float, float, float, float]
 UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
 ZERO: Vector = (0.0, 0.0, 0.0)
+GRAVITY = 9.81  # [m/s^2] where nothing else is known
 
 CART: Vector = (0.3, 0.3, 0.1)  # [m] the box that is drawn; its top is at the joint
 PLANE: Vector = (8.0, 8.0, 0.01)  # [m] the box that is drawn for a plane
@@ -66,6 +67,7 @@ class Shape(NamedTuple):
     rod_radius: float = 0.03  # [m]
     rod_center: float = 1.2  # [m] of mass, from the joint along the rod
     travel: float = math.inf  # [m] of the cart from the origin along x and along y; 0: it is fixed
+    weight: float = GRAVITY  # [N] of the rod, to which the arrows of forces are scaled
     force_limit: float = math.inf  # [N] of the commanded force
     solids: tuple[Solid, ...] = ()
 
@@ -206,6 +208,9 @@ class Source:
 
     title = ""  # what is shown, such as "lqr, rk4" or "/pendulum_simulator"
     span = (0.0, 0.0)  # [s] first and last time of a recording
+    rate = math.nan  # simulated seconds per second that are requested; nan if unknown
+    recorded = math.nan  # [s] that the recording has; nan while nothing is recorded
+    resets = "plant, set point and clock"  # what `reset` puts back
     # whether the page offers pushes, set points and times now; the source refuses all else itself
     can_push = can_set_point = can_seek = False
 

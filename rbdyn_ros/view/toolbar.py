@@ -5,9 +5,9 @@ pictures.
 import html
 import io
 import math
+import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import viser
@@ -20,30 +20,49 @@ RATES = ("0.1", "0.25", "0.5", "1", "2", "5", "10")
 SHOWN = 14  # newest events in words
 LINES = 5  # of the words above the buttons: two on the state, three for what is wrong
 RENDERING = 30.0  # [s] for a picture; without a graphics card it takes more than ten
+PAUSE, PLAY, RECORD, STOP = "Pause", "Play", "Record", "Stop"
+FOLLOW, STAY = "Follow", "Stay"
+PATIENCE = 1.0  # [s] after a choice of the rate, until the one in force is shown again
 Refuse = Callable[[Any, str, str], None]
-_BAD, _WARN, _GOOD, _IDLE = "#c62828", "#b26a00", "#2e7d32", "#546e7a"
+# on a light page, and on a dark one
+_BAD, _WARN = "light-dark(#c62828, #ff8a80)", "light-dark(#9a5b00, #ffb74d)"
+_GOOD, _IDLE = "light-dark(#2e7d32, #81c784)", "light-dark(#546e7a, #b0bec5)"
 
 
 class Toolbar:
     """The part of the page above the tabs."""
 
-    def __init__(self, gui: viser.GuiApi, source: Source, refuse: Refuse, write: Writer):
+    def __init__(
+        self,
+        gui: viser.GuiApi,
+        source: Source,
+        refuse: Refuse,
+        write: Writer,
+        options: dict[str, Any],
+        show: Mapping[str, Callable[[viser.ClientHandle], None]],
+    ):
+        """Add the words and buttons; `show` has what the page itself does, by its button."""
         self._source, self._refuse, self._do = source, refuse, write
+        self._options = options
         self._events: deque[Event] = deque(maxlen=SHOWN)
         self._words = gui.add_html("")
-        self._is_recording = False
         self._events_html: Any = None
-        self._run_button = self._add_run(gui)
-        self._add_steps(gui)
+        self._times = self._add_times(gui)
+        self._rates, self._rate_due = self._add_rates(gui), 0.0
         self._slider = self._add_slider(gui) if source.can_seek else None
-        self._add_keeping(gui)
+        self._files = self._add_keeping(gui)
+        self._cameras = self._add_camera(gui, show)
 
     def draw(self, state: SceneState | None) -> None:
         """Write the state; viser sends what has changed."""
         self._words.content = status_html(self._source, state)
         if state is None:
             return
-        self._run_button.label = "Pause" if state.status.startswith("playing") else "Play"
+        run = PAUSE if state.status.startswith("playing") else PLAY
+        _label(self._times, run, "Step", "Reset")
+        _label(self._files, STOP if self._is_recording else RECORD, "Picture", "YAML")
+        _label(self._cameras, "Home", STAY if self._options["camera.follow"] else FOLLOW, "Help")
+        self._show_rate()
         if self._slider is not None and abs(self._slider.value - state.time) > self._slider.step:
             self._slider.value = min(max(state.time, self._slider.min), self._slider.max)
 
@@ -69,38 +88,49 @@ class Toolbar:
 
     # buttons
 
-    def _add_run(self, gui: viser.GuiApi) -> Any:
-        """Add and return the button that lets time stand still or run."""
+    def _add_times(self, gui: viser.GuiApi) -> Any:
+        """Add and return the buttons for time; the source itself refuses what it cannot do."""
         source = self._source
-        button = gui.add_button("Pause", hint="Let time stand still, or run.")
-
-        @button.on_click
-        def _(event: viser.GuiEvent) -> None:
-            act = source.pause if event.target.label == "Pause" else source.resume  # as its label
-            self._refuse(event.client, "Time", act())
-
-        return button
-
-    def _add_steps(self, gui: viser.GuiApi) -> None:
-        """Add single ticks, the reset, and the rate; the source itself refuses what it cannot
-        do.
-        """
-        source = self._source
-        actions = {"Step": lambda: source.step(), "Reset": lambda: source.reset()}
-        group = gui.add_button_group("Time", tuple(actions), hint="One tick; back to the start.")
+        actions = {
+            PAUSE: source.pause,
+            PLAY: source.resume,
+            "Step": source.step,
+            "Reset": source.reset,
+        }
+        hint = f"Let time stand still, or run; take one tick; {source.resets} back to the start."
+        group = gui.add_button_group("Time", (PAUSE, "Step", "Reset"), hint=hint)
 
         @group.on_click
         def _(event: viser.GuiEvent) -> None:
             name = event.target.value
             self._refuse(event.client, name, actions[name]())
 
+        return group
+
+    def _add_rates(self, gui: viser.GuiApi) -> Any:
+        """Add and return the choice of the rate."""
         hint = "Simulated seconds per second."
         rates = gui.add_dropdown("Rate", RATES, initial_value="1", hint=hint)
 
         @rates.on_update
         def _(event: viser.GuiEvent) -> None:
             if event.client is not None:
-                self._refuse(event.client, "Rate", source.set_rate(float(event.target.value)))
+                self._rate_due = time.monotonic() + PATIENCE
+                rate = float(event.target.value)
+                self._refuse(event.client, "Rate", self._source.set_rate(rate))
+
+        return rates
+
+    def _show_rate(self) -> None:
+        """Show the source's rate, also one that was set elsewhere, or has refused another."""
+        rate = self._source.rate
+        if not rate > 0.0 or time.monotonic() < self._rate_due:
+            return
+        text = f"{rate:g}"
+        if text not in self._rates.options:
+            self._rates.options = sorted({*RATES, text}, key=float)
+        if self._rates.value != text:
+            self._rates.value = text
 
     def _add_slider(self, gui: viser.GuiApi) -> Any:
         """Add and return the slider for the time of a recording."""
@@ -115,33 +145,50 @@ class Toolbar:
 
         return slider
 
-    def _add_keeping(self, gui: viser.GuiApi) -> None:
-        """Add the buttons for recording, picture, and parameters as YAML."""
+    def _add_keeping(self, gui: viser.GuiApi) -> Any:
+        """Add and return the buttons for recording, picture, and parameters as YAML."""
         hint = "Record every tick to a file; save the picture; the present state as parameters."
-        actions = {"Record": self._record, "Picture": self._save_picture, "YAML": self._show_yaml}
-        group = gui.add_button_group("Save", tuple(actions), hint=hint)
+        actions = {
+            RECORD: self._record,
+            STOP: self._record,
+            "Picture": self._save_picture,
+            "YAML": self._show_yaml,
+        }
+        group = gui.add_button_group("Save", (RECORD, "Picture", "YAML"), hint=hint)
 
         @group.on_click
         def _(event: viser.GuiEvent) -> None:
             if event.client is not None:
                 actions[event.target.value](event.client)
 
+        return group
+
+    def _add_camera(self, gui: viser.GuiApi, show: Mapping[str, Callable]) -> Any:
+        """Add and return the buttons for the camera, and for help."""
+        hint = "The first view again; move the camera with the cart; what can be done, and keys."
+        group = gui.add_button_group("Show", ("Home", FOLLOW, "Help"), hint=hint)
+
+        @group.on_click
+        async def _(event: viser.GuiEvent) -> None:
+            if event.client is not None:
+                name = FOLLOW if event.target.value == STAY else event.target.value
+                show[name](event.client)
+
+        return group
+
+    @property
+    def _is_recording(self) -> bool:
+        return not math.isnan(self._source.recorded)
+
     def _record(self, client: viser.ClientHandle) -> None:
         if not self._is_recording:
-            refusal = self._source.start_recording()
-            self._is_recording = not refusal
-            self._refuse(client, "Record", refusal)
-            if not refusal:
-                what = "Press Record again to end, and to save the file."
-                say = partial(client.add_notification, auto_close_seconds=5.0)
-                self._do(say, "Recording", what)
+            self._refuse(client, RECORD, self._source.start_recording())
             return
-        self._is_recording = False
         name, content = self._source.stop_recording()
         if content:
             self._do(client.send_file_download, name, content)
         else:
-            self._refuse(client, "Record", "nothing was recorded: time stood still")
+            self._refuse(client, STOP, "nothing was recorded: time stood still")
 
     def _show_yaml(self, client: viser.ClientHandle) -> None:
         text = self._source.yaml()
@@ -190,6 +237,9 @@ def status_html(source: Source, state: SceneState | None) -> str:
     lines = [f"{head} &nbsp; {status} &nbsp; t&nbsp;=&nbsp;{state.time:.2f}&nbsp;s"]
     x, y = (round(part, 2) + 0.0 for part in state.cart)  # no -0.00
     lines.append(f"tilt {math.degrees(state.tilt):.1f}&deg;, cart ({x:.2f}, {y:.2f}) m")
+    if not math.isnan(source.recorded):
+        recorded = f"&#9679; recording, {source.recorded:.0f} s"
+        lines[-1] += f" &nbsp; <span style='color:{_BAD}'>{recorded}</span>"
     for problem in state.problems:
         color = _BAD if problem.severe else _WARN
         what, advice = html.escape(problem.what), html.escape(problem.advice)
@@ -204,6 +254,12 @@ def status_html(source: Source, state: SceneState | None) -> str:
             hints.append("Click the plane to send the cart there.")
         lines.append(f"<span style='color:{_IDLE}'>{' '.join(hints)}</span>")
     return _box("<br>".join(lines), LINES)
+
+
+def _label(group: Any, *labels: str) -> None:
+    """Give the buttons of a group these labels, where they differ."""
+    if tuple(group.options) != labels:
+        group.options = labels
 
 
 def _status(status: str) -> str:

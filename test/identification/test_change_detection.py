@@ -157,6 +157,25 @@ def test_a_push_is_no_change_of_the_plant(duration, newton):
     assert feed(detector, rows) == [] and (newton < 0.4 or detector.unexplained > 0.0)
 
 
+def test_friction_that_begins_and_then_falls_to_its_half_is_named():
+    """Of a cart whose rail runs dry, from nothing on, and is oiled."""
+    loop, state, detector = learned()
+    detector = copy.deepcopy(detector)
+    dry = [loop._replace(params=loop.params._replace(cart_friction=mu)) for mu in (0.2, 0.1)]
+    first, state = play(dry[0], state, 12.0, 6)
+    second, _ = play(dry[1], state, 12.0, 7)
+    begun, halved = feed(detector, first + second)
+    for change, when, before, after in ((begun, WHEN, 0.0, 0.2), (halved, WHEN + 12.0, 0.2, 0.1)):
+        [estimate] = change.estimates
+        assert estimate.name == "cart.friction"
+        assert estimate.before == pytest.approx(before, abs=0.02)
+        assert estimate.after == pytest.approx(after, abs=0.02)
+        assert abs(change.since - when) < 2.5
+    assert begun.sentence().startswith("the cart's friction is 0.2")
+    assert "N larger since t = 16" in begun.sentence()
+    assert "% smaller" in halved.sentence()
+
+
 def test_after_one_change_the_next_is_noticed():
     loop, state, detector = learned()
     detector = copy.deepcopy(detector)

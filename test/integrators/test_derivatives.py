@@ -21,6 +21,13 @@ PLANTS = {
     "asymmetric rod": DAMPED._replace(rod_inertia=(0.5, 0.3, 0.25), joint_damping=0.1),
     "thin rod": DAMPED._replace(rod_inertia=None),
 }
+RUBBING = {
+    "friction": DAMPED._replace(cart_friction=0.5, joint_friction=0.03),
+    "friction of a thin rod": DAMPED._replace(
+        cart_friction=2.0, joint_friction=0.01, rod_inertia=None
+    ),
+    "friction, fixed cart": DAMPED._replace(joint_friction=0.03, cart_fixed=True),
+}
 WRENCH = np.array((0.7, -0.4, 1.1, 0.2, 0.3, -0.1, 0.1, -0.2, 1.3))
 SINES = np.array(((0.0, 2.0, 9.0, 0.3), (1.0, -1.0, 5.0, 1.0)))
 FIXED = DAMPED._replace(cart_fixed=True, joint_damping=0.0)
@@ -68,7 +75,7 @@ def compare(name, composition, params, domain, h, n, state=None):
         return flow(method, system, moved(state, xi[:10]), forced, h, n, method.options(system))
 
     def by_parameters(e):
-        forced = Input((1.0 + e[9]) * force, sines, wrench)
+        forced = Input((1.0 + e[11]) * force, sines, wrench)
         return flow(method, changed(system, e), state, forced, h, n, method.options(system))
 
     numeric = jacobian(by_state, np.zeros(12), minus=difference, step=0.05).value
@@ -77,7 +84,7 @@ def compare(name, composition, params, domain, h, n, state=None):
     scale = np.abs(numeric).max()
     np.testing.assert_allclose(np.hstack((A, B)), numeric, rtol=0, atol=1e-8 * scale)
     step = 0.2 * min(system.inertia)
-    numeric = jacobian(by_parameters, np.zeros(10), minus=difference, step=step).value
+    numeric = jacobian(by_parameters, np.zeros(12), minus=difference, step=step).value
     scale = max(np.abs(numeric).max(), h)
     np.testing.assert_allclose(C, numeric, rtol=0, atol=1e-8 * scale)
     end = flow(method, system, state, input, h, n, method.options(system))
@@ -91,6 +98,14 @@ def compare(name, composition, params, domain, h, n, state=None):
 def test_derivatives_of_three_steps_are_those_of_the_flow(name, plant):
     domain = DOMAIN.get(name, EVERYWHERE)
     compare(name, "none", domain[0][plant], domain, 0.02, 3)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in names() if name not in ("tqdl", "euler_lagrange")]
+)
+@pytest.mark.parametrize("plant", RUBBING)
+def test_derivatives_with_friction_are_those_of_the_flow(name, plant):
+    compare(name, "none", RUBBING[plant], DOMAIN.get(name, EVERYWHERE), 0.02, 3)
 
 
 @pytest.mark.parametrize("name", COMPOSED)

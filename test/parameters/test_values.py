@@ -30,14 +30,19 @@ def test_every_field_of_the_plant_comes_from_its_own_parameter():
         "gravity=1",
         "cart.mass=2",
         "cart.damping=3",
+        "cart.friction=4",
         "cart.fixed=true",
         "rod.mass=5",
         "rod.length=6",
         "rod.radius=7",
     ]
     words += ["rod.center_of_mass=[0,0,8]", "rod.inertia=[9,10,11]", "joint.damping=12"]
+    words += ["joint.friction=13"]
     params = parameters.plant_params(values(*words))
-    assert params[:-1] == (1.0, 2.0, 3.0, True, 5.0, 6.0, 7.0, 8.0, (9.0, 10.0, 11.0), 12.0)
+    assert params[:-1] == (
+        *(1.0, 2.0, 3.0, 4.0, True, 5.0, 6.0, 7.0, 8.0),
+        *((9.0, 10.0, 11.0), 12.0, 13.0),
+    )
     assert params.contacts == Contacts(length=6.0)
 
 

@@ -188,6 +188,8 @@ def test_time_and_set_point(graph, viewer):
     graph.until(lambda: simulator.runner.plant.stamp == stamp + 10_000_000)
     assert viewer.reset() == ""
     graph.until(lambda: simulator.runner.plant.q[0] == 0.0)
+    graph.until(lambda: tuple(controller.reference) == (0.0, 0.0))  # the node's `reference`
+    assert simulator.runner.plant.stamp > stamp  # as ~/reset has it: the clock goes on
     assert viewer.resume() == ""
     graph.until(lambda: viewer.latest().status == "playing")
     assert len(refused()) == 1

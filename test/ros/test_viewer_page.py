@@ -20,6 +20,8 @@ from std_msgs.msg import String  # noqa: E402
 from view_browser import free_port, opened, until  # noqa: E402
 
 COMMAND = "cart/command"
+# viser's signs before the panel's title: a cloud, and dots while nothing answers
+CONNECTED, CONNECTING = ".tabler-icon-cloud-check", ".mantine-Loader-root"
 QUICK = ("-p", "rates.state:=100.0", "-p", "start:=immediately")
 
 
@@ -51,12 +53,12 @@ def soon() -> float:
     return 2.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
-def said_after_death(process: subprocess.Popen, sentence: str, *tabs) -> float:
-    """How long after a kill [s] all pages have said so."""
+def shown_after_death(process: subprocess.Popen, what: str, *tabs) -> float:
+    """How long after a kill [s] all pages have shown what is selected."""
     process.kill()
     killed = time.monotonic()
     for tab in tabs:
-        tab.wait_for_selector(f"text={sentence}")
+        tab.wait_for_selector(what)
     return time.monotonic() - killed
 
 
@@ -102,7 +104,7 @@ def test_two_browsers_before_nodes_that_are_killed(graph, pages):
     tabs = pages(port, 2)
     for tab in tabs:
         tab.wait_for_selector("text=playing")
-        tab.wait_for_selector("text=Connected")
+        tab.wait_for_selector(CONNECTED)
         assert tab.errors == []
     press(tabs[1], "Pause")
     graph.until(lambda: statuses[-1].data.startswith("paused"))
@@ -120,7 +122,7 @@ def test_two_browsers_before_nodes_that_are_killed(graph, pages):
     graph.until(lambda: not is_pulled())
     for received in (statuses, states, commands):
         received.clear()
-    assert said_after_death(viewer, "Connecting", *tabs) < soon()
+    assert shown_after_death(viewer, CONNECTING, *tabs) < soon()
     graph.until(
         lambda: all(
             received and seconds(received[-1]) - seconds(received[0]) > 1.0
@@ -130,9 +132,11 @@ def test_two_browsers_before_nodes_that_are_killed(graph, pages):
     assert not statuses  # it plays on, and the watchdog has not tripped
     serve(graph, port)
     for tab in tabs:  # which connect by themselves
-        tab.wait_for_selector("text=Connected")
+        tab.wait_for_selector(CONNECTED)
         tab.wait_for_selector("text=playing")
     tabs.pop().close()
-    assert said_after_death(controller, "pendulum_controller does not answer", tabs[0]) < soon()
-    assert said_after_death(simulator, "its last state is", tabs[0]) < soon()
+    assert (
+        shown_after_death(controller, "text=pendulum_controller does not answer", tabs[0]) < soon()
+    )
+    assert shown_after_death(simulator, "text=its last state is", tabs[0]) < soon()
     assert until(lambda: "look at its log" in tabs[0].content())

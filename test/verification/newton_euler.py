@@ -7,6 +7,8 @@ rod's point p,
     m r''              = R_j + F - m g e3              r'' = (x'', 0) + R (w' x c + w x (w x c))
     I w' + w x I w     = -c x R^T R_j + (p - c) x R^T F + R^T T - d w
     M x''              = u - R_j,xy - b x'                            x'' = 0 for a fixed cart
+
+and -mu_c x' / sqrt(|x'|^2 + v_0^2) on the cart, -mu_j w / sqrt(|w|^2 + w_0^2) on the rod.
 """
 
 import numpy as np
@@ -16,6 +18,7 @@ from scipy.spatial.transform import Rotation
 from rbdyn_ros.types import Input, State, System
 
 E3 = np.array([0.0, 0.0, 1.0])
+REST = 1e-3  # v_0 [m/s], w_0 [rad/s]
 
 
 def hat(a) -> np.ndarray:
@@ -47,9 +50,12 @@ def accelerations(system: System, input: Input, t: float, q, v) -> tuple:
     A[3:6] = np.hstack([hat(c) @ R.T, I, np.zeros((3, 2))])
     y[3:6] = -np.cross(w, I @ w) + np.cross(p - c, R.T @ F) + R.T @ T - system.joint_damping * w
     A[6:8, 6:8] = np.eye(2)
+    y[3:6] -= system.joint_friction * w / np.sqrt(w @ w + REST**2)
     if system.cart_free:
+        u = np.array(v[:2])
         A[6:8] = np.hstack([np.eye(3)[:2], np.zeros((2, 3)), system.cart_mass * np.eye(2)])
-        y[6:8] = cart_force(input, t) - system.cart_damping * np.array(v[:2])
+        y[6:8] = cart_force(input, t) - system.cart_damping * u
+        y[6:8] -= system.cart_friction * u / np.sqrt(u @ u + REST**2)
     z = np.linalg.solve(A, y)
     return z[6:8], z[3:6], z[0:3]
 

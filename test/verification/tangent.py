@@ -25,7 +25,7 @@ def difference(a: State, b: State):
 
 
 def changed(system, e):
-    """The system whose numbers differ by e (9,); the gain is not its own."""
+    """The system whose numbers differ by e (11,); the gain is not its own."""
     I = tuple((np.array(system.inertia) + e[4:7]).tolist())
     M, b, m, l, *_, d, g = (
         float(number) + change
@@ -33,4 +33,5 @@ def changed(system, e):
             (*system[:1], *system[2:5], *system.inertia, *system[6:8]), e[:9].tolist()
         )
     )
-    return System(M, system.cart_free, b, m, l, I, d, g, system.contacts)
+    friction = system.cart_friction + e[9], system.joint_friction + e[10]
+    return System(M, system.cart_free, b, m, l, I, d, g, system.contacts, *friction)

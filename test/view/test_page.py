@@ -19,7 +19,7 @@ pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_
 from viser.infra._async_message_buffer import AsyncMessageBuffer  # noqa: E402
 
 from rbdyn_ros.view.offline import OfflineLoop  # noqa: E402
-from rbdyn_ros.view.page import Page, spring_force  # noqa: E402
+from rbdyn_ros.view.page import NAME, Page, spring_force  # noqa: E402
 from rbdyn_ros.view.recording import Recording  # noqa: E402
 from rbdyn_ros.view.selection import Selection  # noqa: E402
 from rbdyn_ros.view.source import REFUSED, Alert, Shape  # noqa: E402
@@ -147,6 +147,32 @@ def test_the_page_loads_from_this_machine_alone_and_without_an_error(tab):
     hosts = {urllib.parse.urlsplit(url).hostname for url in tab.requests if "://" in url}
     assert hosts - {None} == {"127.0.0.1"}
     assert tab.errors == []
+    assert until(lambda: tab.title() == NAME)
+    assert tab.get_by_text(NAME, exact=True).first.is_visible()
+
+
+def test_keys_act_as_their_buttons(tab, loop, shown):
+    """While no input has the focus."""
+    tab.evaluate("document.activeElement.blur()")
+    tab.keyboard.press("Space")
+    assert until(lambda: now(loop).status == "paused")
+    before = now(loop).time
+    tab.keyboard.press("n")
+    assert until(lambda: now(loop).time > before)
+    tab.keyboard.press("r")
+    assert until(lambda: now(loop).time == 0.0)
+    tab.keyboard.press("p")
+    assert until(lambda: now(loop).status == "playing")
+    tab.keyboard.press("h")
+    help_text = tab.get_by_text("What can be done here").first
+    help_text.wait_for()
+    tab.keyboard.press("h")
+    help_text.wait_for(state="detached")
+    tab.keyboard.press("l")
+    tab.wait_for_selector("html[data-mantine-color-scheme=dark]")
+    tab.keyboard.press("l")
+    tab.wait_for_selector("html[data-mantine-color-scheme=light]")
+    assert not shown[1].options["dark"]
 
 
 def test_the_rod_is_seen_standing(tab, loop):
@@ -252,7 +278,7 @@ def test_a_value_beyond_the_slider_widens_it(tab, loop):
 def test_a_list_is_typed_slowly_and_set_by_enter(tab, loop):
     assert loop.set_control("rod.inertia", ()) == ""
     open_plant(tab)
-    label = '//label[normalize-space(.)="rod.inertia [kg m^2]"]/ancestor::div[3]'
+    label = '//label[normalize-space(.)="rod.inertia [kg\u00a0m²]"]/ancestor::div[3]'
     box = tab.locator(f"xpath={label}//input").first
     box.fill("[0.5, 0.")
     time.sleep(1.5)  # beyond the time after which the inputs are written anew

@@ -64,6 +64,22 @@ def test_arrays_that_are_no_columns_are_named(tmp_path, changed, sentence):
         read(tmp_path / "run.npz")
 
 
+def test_the_longer_of_two_recordings_is_played_to_its_end(tmp_path):
+    for name, rows in (("a.csv", 11), ("b.csv", 31)):
+        lines = "".join(f"{0.1 * i},{0.1 * i},0,1,0,0,0\n" for i in range(rows))
+        (tmp_path / name).write_text("t,x,y,qw,qx,qy,qz\n" + lines)
+    for names in (("a.csv", "b.csv"), ("b.csv", "a.csv")):
+        source = Recording([tmp_path / name for name in names], Shape())
+        source.pause()
+        assert source.span == (0.0, 3.0)
+        source.seek(2.0)
+        assert source.step() == "" and source.latest().time == pytest.approx(2.1)
+        source.seek(9.0)
+        shown = {source.latest().cart[0], source.ghost().cart[0]}
+        assert sorted(shown) == pytest.approx([1.0, 3.0]) and source.latest().time == 3.0
+        assert "the end" in source.latest().status
+
+
 def test_two_recordings_are_at_the_same_time(tmp_path):
     for name, speed in (("a.csv", 1.0), ("b.csv", 2.0)):
         rows = "".join(f"{0.1 * i},{speed * 0.1 * i},0,1,0,0,0\n" for i in range(11))

@@ -1,6 +1,7 @@
 """Who may connect to the live view, and which thread writes to it."""
 
 import logging
+import math
 import re
 import socket
 import threading
@@ -42,7 +43,7 @@ def test_a_fault_is_said_once_and_its_remedy_is_seen():
     """The words have five lines: a reason that is said twice hides what to do."""
     why = "fault: the law mine raised ValueError at t = 2.002 s"
     state = SceneState(2.0, status=why, problems=(Alert(why, "Press Reset."),))
-    words = status_html(MagicMock(title="mine"), state)
+    words = status_html(MagicMock(title="mine", recorded=math.nan), state)
     assert words.count("ValueError") == 1 and ">fault</span>" in words and "Press Reset." in words
 
 
@@ -59,7 +60,8 @@ def test_a_fault_is_said_once_and_its_remedy_is_seen():
     ],
 )
 def test_what_a_person_can_do_is_said_where_it_has_an_effect(takes_point, travel, said):
-    source = MagicMock(title="mine", can_push=True, can_set_point=takes_point)
+    can = {"can_push": True, "can_set_point": takes_point}
+    source = MagicMock(title="mine", recorded=math.nan, **can)
     words = status_html(source, SceneState(2.0, shape=Shape(travel=travel), status="playing"))
     assert f">{said}</span>" in words
 
@@ -68,7 +70,8 @@ def test_a_picture_that_the_browser_does_not_render_is_said():
     said, client = [], MagicMock()
     client.get_render.side_effect = TimeoutError
     source = MagicMock(can_seek=False)
-    toolbar = Toolbar(MagicMock(), source, lambda *words: said.append(words), MagicMock())
+    refuse = lambda *words: said.append(words)  # noqa: E731
+    toolbar = Toolbar(MagicMock(), source, refuse, MagicMock(), {}, {})
     toolbar._save_picture(client)
     assert [words[:2] for words in said] == [(client, "Picture")] and "again" in said[0][2]
     assert not client.send_file_download.called
@@ -173,7 +176,8 @@ def test_what_writes_runs_in_the_thread_of_the_event_loop(server):
 
 
 def test_an_obstacle_that_is_made_anew_is_drawn_where_it_is(server):
-    drawing = Drawing(server.scene, {"arrow.scale": 0.1, "trail.duration": 1.0})
+    options = {"arrow.scale": 0.2, "trail.duration": 1.0, "dark": False}
+    drawing = Drawing(server.scene, options)
 
     def place(*positions) -> list:
         solids = tuple(Solid(f"box{i}", "box", p) for i, p in enumerate(positions))

@@ -75,16 +75,17 @@ def test_a_push_at_the_joint_is_a_force_on_the_cart(tmp_path):
         "    def command(self, t, state, reference): return 1.0 * reference\n"
         "def design(model, params, options): return Law()\n"
     )
-    made, ends = OfflineLoop(Selection(law=str(law))), []
-    for hand, target in (((0.0, 0.0), (1.0, -0.5)), ((1.0, -0.5), (0.0, 0.0))):
+    ends = []
+    for hand, target in (((0.0, 0.0), "[1.0, -0.5]"), ((1.0, -0.5), "[0.0, 0.0]")):
+        given = (assignment(f"reference={target}"),)
+        made = OfflineLoop(Selection(law=str(law), overrides=given))
         made.pause()
-        made.set_point(*target)
         made.reset()
         made.set_disturbance(0.0, (*hand, 0.0))
         for _ in range(20):
             assert made.step() == ""
         ends.append(now(made))
-    made.close()
+        made.close()
     commanded, pushed = ends
     assert pushed.disturbance.point == (*pushed.cart, 0.0)
     assert math.hypot(*pushed.cart) > 2e-4  # [m] in 40 ms
@@ -101,7 +102,6 @@ def test_the_default_spring_tilts_the_rod_and_the_law_catches_it(loop, part):
     values = defaults(TABLES["viewer"])
     spring = [values["grab.stiffness"], values["grab.force_limit"]]
     loop.pause()
-    loop.set_point(0.0, 0.0)
     loop.reset()
     plant, tilts, places = loop._runner.plant, [], []
     height = part * plant.setup.params.rod_length
@@ -219,14 +219,55 @@ def test_events_are_the_sentences_of_the_view_with_nodes(loop):
         assert sentence in said
 
 
-def test_a_reset_shows_no_pause_while_time_runs_and_ends_none(loop, monkeypatch):
-    shown = []
-    monkeypatch.setattr(loop._runner, "_on_status", shown.append)
+def test_a_reset_shows_no_pause_while_time_runs_and_ends_none(loop):
+    now(loop)
+    first = loop.events(0)[-1].number + 1
     loop.reset()
-    assert not shown and now(loop).status == "playing" and now(loop).time > 0.0
+    assert now(loop).status == "playing" and now(loop).time > 0.0
+    assert "simulation: paused." not in [event.sentence for event in loop.events(first)]
     loop.pause()
     loop.reset()
-    assert shown == ["paused"] and now(loop).status == "paused"
+    assert now(loop).status == "paused"
+
+
+def test_a_reset_begins_again_with_plant_set_point_and_clock(loop):
+    loop.pause()
+    loop.reset()
+    start = now(loop)
+    again = []
+    for _ in range(2):
+        for _ in range(50):
+            assert loop.step() == ""
+        again.append(now(loop))
+        assert loop.set_point(0.4, -0.2) == ""
+        assert loop.set_control("rod.mass", 1.0) == "" and now(loop).set_point == (0.4, -0.2)
+        loop.set_disturbance(1.0, (0.5, 0.0, 0.0))
+        loop.step()
+        loop.reset()
+        state = now(loop)
+        assert (state.time, state.cart, state.attitude) == (0.0, start.cart, start.attitude)
+        assert state.set_point == start.set_point and state.disturbance is None
+    first, second = again
+    assert first.time == second.time == pytest.approx(0.1)
+    assert first.attitude == second.attitude and first.cart == second.cart
+
+
+def test_a_recording_that_a_reset_meets_begins_anew_and_says_so(loop, tmp_path):
+    loop.pause()
+    assert math.isnan(loop.recorded)
+    loop.start_recording()
+    for _ in range(20):
+        loop.step()
+    assert loop.recorded == pytest.approx(0.04)
+    loop.reset()
+    assert loop.recorded == 0.0
+    assert "The recording begins anew." in [event.sentence for event in loop.events(0)]
+    for _ in range(10):
+        loop.step()
+    name, content = loop.stop_recording()
+    (tmp_path / name).write_bytes(content)
+    assert read(tmp_path / name)["t"][-1] == pytest.approx(0.02)
+    assert math.isnan(loop.recorded)
 
 
 def test_the_rate_is_kept(loop):

@@ -69,7 +69,7 @@ def swing_path(
     system, limit = criteria.system, criteria.force_limit
     to = scale.to_reference(system, limit)
     motion = _cheapest(
-        scale.similar(system, to)[:-1],
+        scale.similar(system, to)[:8],
         to.time * duration,
         to.force * force_edge,
         to.length * travel_edge,

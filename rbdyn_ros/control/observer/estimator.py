@@ -29,7 +29,7 @@ from rbdyn_ros.integrators.select import select
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.numerics.linear import solution
 from rbdyn_ros.parameters.controller import FilterNoise, ObserverOptions
-from rbdyn_ros.pendulum import rod_on_cart
+from rbdyn_ros.pendulum import coulomb_friction, rod_on_cart
 from rbdyn_ros.pendulum.gimbal_joints import attitude
 from rbdyn_ros.types import Contacts, State, System, Vector
 
@@ -83,7 +83,8 @@ class Observer:
 
     def __init__(self, system: System, start: State, h: float, noise: FilterNoise = FilterNoise()):
         """Make the filter; h [s] is the time between two predictions."""
-        self.system, self.h = system._replace(contacts=Contacts()), float(h)
+        self.system = coulomb_friction.without(system)._replace(contacts=Contacts())
+        self.h = float(h)
         self._options = select("quaternion_midpoint").options(self.system)
         n = noise
         first = n.position, n.attitude, n.velocity, n.rate, n.first_bias
@@ -157,7 +158,7 @@ class Estimator:
         noise = o.noise._replace(
             position=2.0 * o.cart, attitude=2.0 * o.angle, velocity=FIRST_VELOCITY, rate=FIRST_RATE
         )
-        self._system, self._options = system, options
+        self._system, self._options = coulomb_friction.without(system), options
         self._filter = Observer(system, state_at_rest(_NOTHING), 1.0, noise)
         self.reset()
 

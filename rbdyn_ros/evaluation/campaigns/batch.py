@@ -80,7 +80,7 @@ from rbdyn_ros.evaluation.campaigns.lanes import (  # fmt: skip
 )
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.numerics.saturation import saturate
-from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum import coulomb_friction, spherical_pendulum
 from rbdyn_ros.pendulum.world import has_candidates
 from rbdyn_ros.types import Array, System
 
@@ -226,6 +226,12 @@ def plant(system: System) -> tuple[float, ...]:
         )
     if not system.cart_free:
         raise ValueError("cart.fixed is true; no force balances a rod on a cart that is held")
+    if coulomb_friction.acts(system):
+        raise ValueError(
+            f"cart.friction is {system.cart_friction:g} N and joint.friction is "
+            f"{system.joint_friction:g} N m; here both must be 0: compiled episodes know no "
+            "Coulomb friction"
+        )
     if has_candidates(system.contacts):
         raise ValueError(
             "the plant has contacts; a compiled campaign knows none: leave contact.* out"

@@ -116,6 +116,7 @@ FAILED = "failed"  # the law or the stepper failed; the reason says how
 MEASURED = ("settled", "caught", "travel", "effort", "lasted")  # as in `batch.Outcomes`
 MISMATCH = "faults.mismatch."
 _APART = ("start.", MISMATCH)  # the values that may differ within a group
+_RUBBING = "cart.friction", "joint.friction"  # which the compiled form has not
 _FOR_LANES = (MISMATCH, "faults.command.delay")  # the faults that the compiled form covers
 
 
@@ -152,8 +153,9 @@ def is_compiled(plan: CampaignPlan) -> bool:
 
 
 def _is_for_lanes(plan: CampaignPlan) -> bool:
-    """Return whether the compiled form covers the rod and the faults."""
-    if not batch.is_round(dict(plan.fixed)["rod.inertia"]):
+    """Return whether the compiled form covers the rod, its friction and the faults."""
+    fixed = dict(plan.fixed)
+    if not batch.is_round(fixed["rod.inertia"]) or any(fixed.get(name, 1.0) for name in _RUBBING):
         return False
     wrong = [name for name, value in plan.fixed if name.startswith("faults.") and np.any(value)]
     wrong += [name for name in plan.varied_names if name.startswith("faults.")]

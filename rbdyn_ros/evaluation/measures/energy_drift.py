@@ -15,7 +15,9 @@ from rbdyn_ros.plant import rollout
 
 def measure(bench, scenario, settings) -> Metric:
     """Simulate the frictionless plant, falling from a tilt, with up to ten samples a second."""
-    params = bench.params._replace(cart_damping=0.0, joint_damping=0.0)
+    params = bench.params._replace(
+        cart_damping=0.0, joint_damping=0.0, cart_friction=0.0, joint_friction=0.0
+    )
     system = spherical_pendulum.build(params)
     method = select(scenario.integrator, settings["composition"])
     start = spherical_pendulum.upright(math.radians(settings["tilt"]))

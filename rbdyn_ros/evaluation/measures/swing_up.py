@@ -28,7 +28,7 @@ from rbdyn_ros.types import Array, State
 
 def is_compiled(bench: Bench, scenario: Scenario) -> bool:
     """Return whether the law has a compiled form that covers the scenario: true state, at most a
-    delay and a mismatch, and a rod with I_1 = I_2.
+    delay and a mismatch, and a rod with I_1 = I_2 without Coulomb friction.
     """
     if bench.over_ros:
         return False
@@ -38,6 +38,7 @@ def is_compiled(bench: Bench, scenario: Scenario) -> bool:
         and abs(periods - round(periods)) < 1e-9
         and (scenario.observer, scenario.integrator) == ("none", "rk4")
         and batch.is_round(bench.params.rod_inertia)
+        and not (bench.params.cart_friction or bench.params.joint_friction)
         and batch.compiled_form(bench.law(scenario)) is not None
     )
 

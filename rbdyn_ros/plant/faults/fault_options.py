@@ -32,6 +32,8 @@ class Mismatch(NamedTuple):
     center_of_mass: Annotated[float, _excess("rod.center_of_mass")] = 0.0
     inertia: Annotated[float, _excess("rod.inertia")] = 0.0
     joint_damping: Annotated[float, _excess("joint.damping")] = 0.0
+    cart_friction: Annotated[float, _excess("cart.friction")] = 0.0
+    joint_friction: Annotated[float, _excess("joint.friction")] = 0.0
 
 
 class Faults(NamedTuple):

@@ -21,6 +21,7 @@ from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
 from rbdyn_ros.geometry import vec
+from rbdyn_ros.pendulum.coulomb_friction import CREEP
 from rbdyn_ros.pendulum.world import NAMES
 from rbdyn_ros.pendulum.world import names as contact_names
 from rbdyn_ros.ros.messages.cdr import Template
@@ -312,8 +313,10 @@ class Inertial(_Templated):
 
 
 def friction(sample: Sample) -> tuple[float, float, float]:
-    """Return the joint's viscous torque on the rod (3,) [N m, body]."""
-    return vec.scale(-sample.setup.system.joint_damping, sample.w)
+    """Return the joint's torque on the rod (3,) [N m, body], viscous and of Coulomb friction."""
+    system, w = sample.setup.system, sample.w
+    rate = math.sqrt(vec.dot(w, w) + CREEP**2)
+    return vec.scale(-system.joint_damping - system.joint_friction / rate, w)
 
 
 class WrenchTopic(_Templated):

@@ -18,7 +18,7 @@ from rbdyn_ros.ros.messages.messages import Frames, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.ros.simulator.markers import NUMBERS
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.source import UPRIGHT, ZERO, Planar, Quaternion, Shape, Solid
+from rbdyn_ros.view.source import GRAVITY, UPRIGHT, ZERO, Planar, Quaternion, Shape, Solid
 
 NOTHING = (math.nan, math.nan)
 
@@ -129,12 +129,14 @@ def shape(urdf: str, solids: tuple[Solid, ...] = ()) -> Shape:
     cylinder = robot.find(f"link[@name='{ROD}']/visual/geometry/cylinder")
     limit = robot.find(f"joint[@name='{DRIVEN}']/limit")
     travel = _number(limit, "upper", default.travel)
+    mass = _number(robot.find(f"link[@name='{ROD}']/inertial/mass"), "value", 1.0)
     length = _height(robot, TIP, _number(cylinder, "length", default.rod_length))
     return Shape(
         rod_length=length,
         rod_radius=_number(cylinder, "radius", default.rod_radius),
         rod_center=_height(robot, COM, 0.5 * length),
         travel=travel if travel < _ENDLESS else math.inf,
+        weight=GRAVITY * (mass if 0.0 < mass < math.inf else 1.0),
         force_limit=_number(limit, "effort", default.force_limit),
         solids=solids,
     )

@@ -183,7 +183,7 @@ TITLES = {
     "Controller node": "Controller",
     "State observer": "Observer",
 }
-ORDER = ("Simulation", "Plant", "Contacts", "Faults", "Start")
+ORDER = ("Plant", "Simulation", "Contacts", "Faults", "Start")
 
 
 def controls(remotes: Iterable[RemoteParameters]) -> tuple[Control, ...]:

@@ -54,6 +54,8 @@ class TopicSource(Source):
     the node's executor; everything else by the page, from any thread.
     """
 
+    resets = "plant and set point (the clock goes on)"
+
     def __init__(self, node: Node, frames: Frames, plant: str = "", controller: str = ""):
         """Subscribe; `plant` and `controller` are names of nodes, "" for any that publishes the
         topics.
@@ -185,8 +187,23 @@ class TopicSource(Source):
         return self._call("step", Trigger.Request())
 
     def reset(self) -> str:
-        """Call `~/reset` of the plant."""
+        """Call `~/reset` of the plant; then the controller's `reference` is the set point."""
         return self._call("reset", Trigger.Request())
+
+    def _after_reset(self) -> None:
+        self._log.add_reset(self._now)
+        for remote in self._parameters:
+            start = remote.values.get("reference")
+            if start and self.can_set_point and self._observation.set_point not in (None, start):
+                self._refuse(self.set_point(*start))
+
+    @property
+    def rate(self) -> float:  # pyrefly: ignore[bad-override]
+        """The rate of the node that has one."""
+        for name in RATES:
+            if owner := self._owner(name):
+                return float(owner.values[name])
+        return math.nan
 
     def set_rate(self, factor: float) -> str:
         """Set the plant's real_time_factor, or the replay's rate."""
@@ -379,7 +396,7 @@ class TopicSource(Source):
             if not result.success:
                 self._refuse(result.message or f"~/{name} was refused")
             elif name == "reset":
-                self._log.add_reset(self._now)
+                self._after_reset()
 
         client.call_async(request).add_done_callback(done)
         return ""

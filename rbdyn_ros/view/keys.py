@@ -1,0 +1,122 @@
+"""The keys of the page, and the help that names them.
+
+viser's commands bind the keys, and list them in the page's own palette (Ctrl+K). A key acts as the
+button of the same name does; while something is typed into an input it does not act. The letters
+of viser's own keys, W A S D Q E, move the camera.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import viser
+
+from rbdyn_ros.schema import choices_of
+from rbdyn_ros.view.server import Writer
+from rbdyn_ros.view.source import Source
+
+LAWS = ("lqr", "nested_lqr", "pd", "mpc", "swing_up")  # of the keys 1 to 5
+TITLE = "What can be done here"
+Refuse = Callable[[Any, str, str], None]
+
+
+class Key(NamedTuple):
+    """A key, and what it does."""
+
+    hotkey: Any  # as viser names it
+    label: str
+    act: Callable[[viser.ClientHandle], Any]  # returns a refusal, or nothing
+
+
+class Keys:
+    """The keys of one page."""
+
+    def __init__(
+        self,
+        gui: viser.GuiApi,
+        source: Source,
+        refuse: Refuse,
+        write: Writer,
+        show: Mapping[str, Callable[[viser.ClientHandle], None]],
+    ):
+        """Bind the keys; `show` has what the page itself does, by its button."""
+        self._source, self._write = source, write
+        self._modals: dict[int, Any] = {}  # the help that is open, by the browser's number
+        self.keys = (
+            Key("space", "Pause or play", lambda client: self._toggle()),
+            # the space bar does nothing while a tab of the panel has the focus
+            Key("P", "Pause or play", lambda client: self._toggle()),
+            Key("R", f"Reset {source.resets}", lambda client: source.reset()),
+            Key("N", "One step, while paused", lambda client: source.step()),
+            *(
+                Key("12345"[k], f"Law {name}", lambda client, name=name: self._choose(name))
+                for k, name in enumerate(self._laws())
+            ),
+            Key("C", "Camera as at the start", show["Home"]),
+            Key("F", "Camera follows the cart, or stays", show["Follow"]),
+            Key("L", "Light or dark", show["Dark"]),
+            Key("H", "This help, or its end", self.toggle_help),
+        )
+        for key in self.keys:
+            self._bind(gui, key, refuse)
+
+    def _bind(self, gui: viser.GuiApi, key: Key, refuse: Refuse) -> None:
+        @gui.add_command(key.label, hotkey=key.hotkey).on_trigger
+        def _(event: viser.CommandEvent) -> None:
+            if event.client is not None:
+                refuse(event.client, key.label, key.act(event.client) or "")
+
+    def _laws(self) -> tuple[str, ...]:
+        """Return the laws that have a key: those of LAWS that the source offers."""
+        for control in self._source.controls():
+            if control.parameter.name == "law":
+                return tuple(law for law in LAWS if law in choices_of(control.parameter))
+        return ()
+
+    def _choose(self, law: str) -> str:
+        return self._source.set_control("law", law)
+
+    def _toggle(self) -> str:
+        state = self._source.latest()
+        is_playing = state is not None and state.status.startswith("playing")
+        return self._source.pause() if is_playing else self._source.resume()
+
+    def toggle_help(self, client: viser.ClientHandle) -> None:
+        """Open the help in a browser, or close it."""
+        self._write(self._toggle_help, client)
+
+    def _toggle_help(self, client: viser.ClientHandle) -> None:
+        if modal := self._modals.pop(client.client_id, None):
+            modal.close()
+            return
+        with client.gui.add_modal(TITLE) as modal:
+            client.gui.add_markdown(self._help())
+            done = client.gui.add_button("Close")
+        self._modals[client.client_id] = modal
+
+        @done.on_click
+        async def _(event: viser.GuiEvent) -> None:
+            self._toggle_help(client)
+
+    def forget(self, client: viser.ClientHandle) -> None:
+        """Forget a browser that has left."""
+        self._modals.pop(client.client_id, None)
+
+    def _help(self) -> str:
+        source = self._source
+        bound: dict[str, list[str]] = {}
+        for key in self.keys:
+            bound.setdefault(key.label, []).append(key.hotkey)
+        lines = [
+            *(["- **Drag** the rod or the cart: a spring pulls it."] * source.can_push),
+            *(["- **Click** the plane: the cart goes there."] * source.can_set_point),
+            "- **Drag** beside the rod, **scroll**, **right drag**: the camera turns, comes "
+            "nearer, moves.",
+            "",
+            "| key | |",
+            "|---|---|",
+            *(f"| {', '.join(hotkeys)} | {label} |" for label, hotkeys in bound.items()),
+            "| Ctrl+K | All commands |",
+            "",
+            "doc/view.md has more.",
+        ]
+        return "\n".join(lines)
