@@ -25,7 +25,11 @@ LIBRARIES = ("sphinx", "myst_parser", "furo")
         ("doc/a.md", "[C](../examples/firmware)", "[C](outside/examples/firmware/README.md)"),
         ("doc/a.md", "[all](../examples)", "all"),
         ("doc/a.md", "![curve](images/demo.png)", "![curve](images/demo.png)"),
-        ("doc/tutorials/a.md", "[law](../../examples/lean.py)", "[law](../outside/examples/lean.py.md)"),
+        (
+            "doc/tutorials/a.md",
+            "[law](../../examples/lean.py)",
+            "[law](../outside/examples/lean.py.md)",
+        ),
         ("doc/tutorials/a.md", "[all](../b.md)", "[all](../b.md)"),
         ("CONTRIBUTING.md", "[frames](doc/conventions.md)", "[frames](../conventions.md)"),
         ("benchmarks/README.md", "![x](../doc/images/demo.png)", "![x](../../images/demo.png)"),

@@ -7,7 +7,7 @@ A block of a page is by its language
   numbers are equal within TOLERANCE.
 A line `<!-- not run: WHY -->` before a block says that it needs something, one of REASONS.
 
-    PYTHONPATH=test/verification python test/doc/tutorial_pages.py   # draws the pictures anew
+    python doc/tutorial_pages.py            # runs all pages, or NAME ..., and keeps their pictures
 """
 
 import math
@@ -17,21 +17,24 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from importlib.util import find_spec
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from domain import alone
-
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 FOLDER, IMAGES = ROOT / "doc" / "tutorials", ROOT / "doc" / "images"
 PAGES = sorted(FOLDER.glob("*.md"))
-REASONS = ("it needs ROS 2", "it needs a board", "it needs an emulator", "it opens a window", "it sets the package up")
+REASONS = (
+    "it needs ROS 2",
+    "it needs a board",
+    "it needs an emulator",
+    "it opens a window",
+    "it sets the package up",
+)
 TOLERANCE = 0.05  # relative
 LIMIT = 400.0  # [s] for a block on a loaded machine, which may compile first
 BLOCK = re.compile(
-    r"(?:^<!-- not run: (?P<why>.+) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    r"(?:^<!-- not run: (?P<why>[^\n]+) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 NAME = re.compile(r"# (\S+\.(?:py|yaml|csv))\n")
@@ -67,10 +70,12 @@ def pictures(page: Path) -> list[str]:
     return PICTURE.findall(page.read_text(encoding="utf-8"))
 
 
-def run(page: Path, folder: Path) -> Iterator[str]:
-    """Type a page into a folder; return a sentence for each thing that differs from the page."""
+def run(page: Path, folder: Path, variables: Mapping[str, str]) -> Iterator[str]:
+    """Type a page into a folder, with more variables of the environment; return a sentence for
+    each thing that differs from the page.
+    """
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__*"))
-    printed, is_skipped, environment = "", False, surroundings()
+    printed, is_skipped, environment = "", False, surroundings() | variables
     for block in blocks(page):
         if block.language == "text":
             if not is_skipped:
@@ -89,13 +94,10 @@ def run(page: Path, folder: Path) -> Iterator[str]:
 
 
 def surroundings() -> dict[str, str]:
-    """Return the environment of a page: this interpreter and package, and a ROS graph of its own
-    where a page needs one.
-    """
+    """Return the environment of a page: this interpreter and this package."""
     paths = [str(Path(sys.executable).parent), os.environ["PATH"]]
     return {
         **os.environ,
-        **(alone() if find_spec("rclpy") else {}),
         "PATH": os.pathsep.join(paths),
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
         "PYTHONUTF8": "1",
@@ -147,7 +149,7 @@ def main() -> int:
     faults = 0
     for page in [path for path in PAGES if path.stem in sys.argv[1:]] or PAGES:
         with tempfile.TemporaryDirectory() as name:
-            for fault in run(page, Path(name)):
+            for fault in run(page, Path(name), {}):
                 print(f"{page.name}: {fault}")
                 faults += 1
             for picture in pictures(page):
