@@ -75,7 +75,7 @@ def run(page: Path, folder: Path, variables: Mapping[str, str]) -> Iterator[str]
     each thing that differs from the page.
     """
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__*"))
-    printed, is_skipped, environment = "", False, surroundings() | variables
+    printed, is_skipped, environment = "", False, {**surroundings(), **variables}
     for block in blocks(page):
         if block.language == "text":
             if not is_skipped:

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from doc import site_pages
 from rbdyn_ros import __main__ as program
 from rbdyn_ros.parameters import tables
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
-    *site_pages.pages(ROOT),
+    *sorted((ROOT / "doc").glob("*.md")),
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
 TYPED = re.compile(

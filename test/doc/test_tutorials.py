@@ -1,11 +1,13 @@
 """What the tutorials show can be typed, ends well, and prints what they say."""
 
+import shlex
 import shutil
 
 import pytest
 from domain import alone
 
 from doc.tutorial_pages import IMAGES, PAGES, REASONS, blocks, is_equal, missing, pictures, run
+from rbdyn_ros import __main__ as program
 
 # of a page, what it needs besides the package: modules and programs
 NEEDS = {
@@ -36,6 +38,20 @@ def test_what_is_not_run_says_why(page):
     assert {block.language for block in found} <= {"bash", "python", "yaml", "text"}
     assert "](../images/" in page.read_text(encoding="utf-8")
     assert any(not block.why and block.language in ("bash", "python") for block in found)
+
+
+def test_a_command_that_is_not_run_can_be_typed():
+    lines = [
+        line
+        for page in PAGES
+        for block in blocks(page)
+        if block.why
+        for line in block.text.splitlines()
+    ]
+    words = [shlex.split(line)[3:] for line in lines if line.startswith("python -m rbdyn_ros ")]
+    assert len(words) >= 3
+    for name, *options in words:
+        program.parser(name).parse_args(options)
 
 
 def test_every_picture_of_a_tutorial_is_shown():
