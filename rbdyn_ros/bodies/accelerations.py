@@ -17,7 +17,7 @@ from rbdyn_ros.bodies import columns as c
 from rbdyn_ros.bodies.arena import get, get4, get9, put, put9, set_vector, vector_of
 from rbdyn_ros.bodies.contact.pairs import push, update_contact
 from rbdyn_ros.bodies.contact.pairs import velocity as pair_velocity
-from rbdyn_ros.bodies.description.rows import TURN
+from rbdyn_ros.bodies.description.rows import ANGLE, TURN
 from rbdyn_ros.bodies.moreau_jean import set_forces
 from rbdyn_ros.bodies.packing import bind_once
 from rbdyn_ros.geometry import unit_quaternion, vec
@@ -300,7 +300,7 @@ def centripetal(w, p):
 def row_bias(bodies, blocks, j, r, a, b, on_a, on_b):
     """Return dA/dt v of row r of a block that is not POINTS: the second derivative of u.d without
     the part of the accelerations, d = R_a p (+ x_a - x_b); of a row of kind TURN that of y_0, y =
-    q_b n q_a^*, see C.5.
+    q_b n q_a^*, see C.5; of one of kind ANGLE (w_b x n).(w_a - w_b), where a hinge holds.
     """
     k, o = blocks[j, c.K_ROW + r], 3 * r
     p, n = get(blocks, j, c.PA + o), get(blocks, j, c.NB + o)
@@ -309,6 +309,8 @@ def row_bias(bodies, blocks, j, r, a, b, on_a, on_b):
         apart, both = vec.sub(on_a, on_b), vec.add(on_a, on_b)
         y = vec.scale(2.0, half)
         return 0.25 * (vec.dot(apart, vec.cross(both, y)) - y_0 * vec.dot(apart, apart))
+    if k == ANGLE:
+        return vec.dot(vec.cross(on_b, joint_blocks.rotate(bodies, b, c.R, n)), on_a)
     k = 1.0 - k  # 1 for POINT, 0 for DOT
     u, arm = joint_blocks.rotate(bodies, b, c.R, n), joint_blocks.rotate(bodies, a, c.R, p)
     apart = vec.sub(joint_blocks.place(bodies, a, c.X), joint_blocks.place(bodies, b, c.X))

@@ -40,7 +40,7 @@ PARTS = (
     ("blocks", c.BLOCK, True),  # joint blocks
     ("pairs", c.FLOATS, True),
     ("matrix", 9, True),  # the joints' matrix, 3x3 blocks
-    ("block_integers", c.INTEGERS, False),  # kind, a, b, rows of each joint block
+    ("block_integers", c.INTEGERS, False),  # kind, a, b, rows, other of each joint block
     ("pair_integers", c.INTEGERS, False),  # kind, a, b, closed of each pair
     # matrix block, joint block and its side, other joint block and its side, their body, whether
     # both are POINTS, whether it is the last of its matrix block

@@ -18,12 +18,15 @@ def offsets(*widths: int) -> tuple[np.int64, ...]:
 # v/h of the last four steps (for the guess).
 X, Q, P, L, R, V_1, V_2, V_3, V_4, STATE = offsets(3, 4, 3, 3, 9, 3, 3, 3, 3)
 # Constants: masses along the world's axes (0: held), their inverses, principal inertias, their
-# inverses, force [N, world], torque [N m, body], gamma [kg m^2], whether it turns, whether a joint
-# block holds it, whether a MIXED one does, the force without springs, the velocity that is
-# prescribed where it is held, viscous drags [N s/m], [N m s/rad] and the masses without them.
-M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, SLIDES, F_0, DRIVE, DRAG_X, DRAG_W, M_0, _n = (
-    STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 3, 3, 1, 1, 3)
+# inverses, force [N, world], torque [N m, body], gamma [kg m^2], whether it turns (0, 1 or
+# PRESCRIBED), whether a joint block holds it, whether a MIXED one does, the force without springs,
+# the velocities that are prescribed where it is held ([m/s, world], [rad/s, body]), viscous drags
+# [N s/m], [N m s/rad] and the masses without them.
+M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, SLIDES, _n = (
+    STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1, 1)
 )
+F_0, DRIVE, DRIVE_W, DRAG_X, DRAG_W, M_0, _n = (_n + c for c in offsets(3, 3, 3, 1, 1, 3))
+PRESCRIBED = 2.0  # of a body that turns at a constant rate, whatever acts on it
 # Work: relative turn v and its w, momenta without reactions, end of the step (position, momenta
 # with all impulses of the node, attitude, matrix); of bodies with joints the inverse of the
 # gradient, from a torque [world] to a turn [world], the turn that the residual stands for [world]
@@ -40,7 +43,8 @@ REACH, WAY, STEP_WAY, DRIFT, BODY = (_n + c for c in offsets(1, 1, 1, 1))
 # a, on b), residual, gradients at the end by displacement and turn [world] of a and of b,
 # gradients at the node by displacement and by turn of a and of b (of a POINTS block its point from
 # the center of mass [m, world], instead), right side and solution, mean of the diagonal of its own
-# block of A M^-1 A^T, gradients at the node by turn [body] of a and of b.
+# block of A M^-1 A^T, gradients at the node by turn [body] of a and of b, the angle of a row of
+# kind ANGLE at the node [rad].
 (
     PA,
     NB,
@@ -61,10 +65,14 @@ REACH, WAY, STEP_WAY, DRIFT, BODY = (_n + c for c in offsets(1, 1, 1, 1))
     W_JOINT,
     BODY_WA,
     BODY_WB,
+    ANGLE,
     BLOCK,
-) = offsets(9, 9, 3, 3, 3, 12, 3, 9, 9, 9, 9, 9, 9, 9, 9, 3, 1, 9, 9)
-# ... and their integers: kind of the block, body a, body b, number of rows.
-KIND, A, B, ROWS, INTEGERS = offsets(1, 1, 1, 1)
+) = offsets(9, 9, 3, 3, 3, 12, 3, 9, 9, 9, 9, 9, 9, 9, 9, 3, 1, 9, 9, 1)
+# ... and their integers: kind of the block, body a, body b, number of rows; of a row with two
+# terms the block of the other one, else NO_OTHER. The blocks of second terms are the last ones.
+# They have no row of their own in the joints' matrix, and the impulses of the first terms.
+KIND, A, B, ROWS, OTHER, INTEGERS = offsets(1, 1, 1, 1, 1)
+NO_OTHER = np.int64(-1)
 # A point of a is a point of b; up to three rows of any kind; or those that no displacement opens.
 POINTS, MIXED, DIRECTIONS = np.int64(0), np.int64(1), np.int64(2)
 
@@ -80,10 +88,13 @@ _CONSTANT = [
 ]
 _RESTORED = [
     ("impulse", "f8", 3),  # of the node
-    ("slack", "f8"),  # overlap that an open pair has left
+    # the gap that the law takes for 0: overlap that an open pair has left, or what closed ones
+    # cannot take back all together
+    ("slack", "f8"),
     ("u_last", "f8", 2),  # tangential velocity of the last step
     ("total", "f8", 4),  # sum of the impulses: normal, force [world]
     ("work", "f8"),  # and of their work [J]
+    ("driven", "f8"),  # and of what bodies with prescribed velocities do by them [J]
 ]
 _WORK = [
     ("frame", "f8", 9),  # normal, two tangents
@@ -119,7 +130,8 @@ WORLD = np.int64(-1)
 # Springs. Points [m] or axes in a and in b, attitude of a in b from which the angle counts,
 # stiffness, length or angle at rest, damping; length or angle at the node, unit force or torque
 # on a [world]; energy that the damper has taken, less what driven bodies have done through the
-# spring and the damper, and that of the damper ahead of the node [J].
+# spring and the damper, and that of the damper ahead of the node [J]; the power of driven bodies
+# against the spring at the node [W].
 (
     S_A,
     S_B,
@@ -131,15 +143,17 @@ WORLD = np.int64(-1)
     ALONG,
     LOSS,
     LOSS_AHEAD,
+    POWER,
     SPRING,
-) = offsets(3, 3, 4, 1, 1, 1, 1, 3, 1, 1)
+) = offsets(3, 3, 4, 1, 1, 1, 1, 3, 1, 1, 1)
 
 # Impacts: time, contact, impulse (normal, tangents), normal velocity before and after.
 IMPACT = np.int64(7)
 # Counters of a run, and where a step has failed. RESPONDED: whether U_X, U_W and D are the
-# response to the impulses of the only contact of bodies with joints.
+# response to the impulses of the only contact of bodies with joints. STALLED: whether those of the
+# last step were found only nearly.
 ACTIVE, ROUNDS, SWEEPS, FACTORS, IMPACTS, TRIALS, ITERATIONS, FRESH, _n = offsets(*[1] * 8)
-STALLS, FAILURE, WHERE, RESPONDED, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1))
+STALLS, FAILURE, WHERE, RESPONDED, STALLED, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1, 1))
 # The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
 # place in `restitution.LAWS`); whether the run has started; how far a point of contact has gone
 # along a rim in the step [radii], and how long steps are [s]; the model's own units of length [m]

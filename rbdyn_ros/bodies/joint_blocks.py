@@ -3,17 +3,20 @@
 
 A block of kind POINTS lets a point of a be a point of b, C = x_a + R_a p - x_b - R_b s. A MIXED
 block has up to three rows of the kinds of description/rows.py, C = (R_b n).w - c with w = k (x_a -
-x_b) + R_a p, or a row between quaternions; in one of kind DIRECTIONS k is 0. With the gradients A
+x_b) + R_a p, a row between quaternions, or an angle; in one of kind DIRECTIONS k is 0. A row that
+couples two joints is two blocks with one multiplier (columns.OTHER). With the gradients A
 at the node and A_1 at the end, by displacement and by turn in the world's axes, the multipliers of
 a step obey
 
     (A_1 K A^T) d lambda = -Phi + A_1 K r,      K = diag(h/m, R_1 (d r/d turn)^-1 R^T)
 """
 
+from math import atan2, floor, pi
+
 from rbdyn_ros.bodies import arena, sparse, turn
 from rbdyn_ros.bodies import columns as c
 from rbdyn_ros.bodies.arena import get, get4, get9, number, put, put9
-from rbdyn_ros.bodies.description.rows import TURN
+from rbdyn_ros.bodies.description.rows import ANGLE, TURN
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 
@@ -45,6 +48,8 @@ def node_gradients(m):
         if integers[j, c.KIND] == c.POINTS:
             put(blocks, j, c.NODE_WA, rotate(bodies, a, c.R, get(blocks, j, c.PA)))
             put(blocks, j, c.NODE_WB, rotate(bodies, b, c.R, get(blocks, j, c.NB)))
+        elif blocks[j, c.K_ROW] == ANGLE:
+            angle_row(m, j, a, b, False)
         else:
             for r in range(integers[j, c.ROWS]):
                 mixed_row(bodies, blocks, j, r, a, b, False)
@@ -68,13 +73,19 @@ def linearize(m):
             put(blocks, j, c.PHI, phi)
             moved = vec.sub(vec.cross(on_a, p), vec.cross(on_b, s))
         else:
-            for r in range(integers[j, c.ROWS]):
-                mixed_row(bodies, blocks, j, r, a, b, True)
+            if blocks[j, c.K_ROW] == ANGLE:
+                angle_row(m, j, a, b, True)
+            else:
+                for r in range(integers[j, c.ROWS]):
+                    mixed_row(bodies, blocks, j, r, a, b, True)
             moved = vec.add(
                 vec.matvec(get9(blocks, j, c.END_WA), on_a),
                 vec.matvec(get9(blocks, j, c.END_WB), on_b),
             )
         put(blocks, j, c.D, vec.sub(moved, get(blocks, j, c.PHI)))
+    for j in range(len(arena.pivots(m)), len(blocks)):
+        arena.add(blocks, integers[j, c.OTHER], c.PHI, get(blocks, j, c.PHI))
+        put(blocks, j, c.PHI, (0.0, 0.0, 0.0))
 
 
 @inlined
@@ -113,6 +124,31 @@ def relative_turn(bodies, a, b, n, at_end):
         (q_a[0], -q_a[1], -q_a[2], -q_a[3]),
     )
     return y[0], (0.5 * y[1], 0.5 * y[2], 0.5 * y[3])
+
+
+@part
+def angle_row(m, j, a, b, at_end):
+    """Set the only row of block j, of kind ANGLE, as `mixed_row` does: |n| phi, the phi next to
+    ANGLE, which becomes that of the node.
+    """
+    bodies, blocks = arena.bodies(m), arena.blocks(m)
+    R, on_w = (c.R_1, c.END_WA) if at_end else (c.R, c.NODE_WA)
+    n = get(blocks, j, c.NB)
+    factor = vec.norm(n)
+    _, t_1, t_2 = vec.frame(vec.scale(1.0 / factor, n))
+    arm = rotate(bodies, a, R, get(blocks, j, c.PA))
+    u_1, u_2 = rotate(bodies, b, R, t_1), rotate(bodies, b, R, t_2)
+    x, y = vec.dot(u_1, arm), vec.dot(u_2, arm)
+    phi = atan2(y, x)
+    phi += 2.0 * pi * floor((blocks[j, c.ANGLE] - phi) / (2.0 * pi) + 0.5)
+    if at_end:
+        blocks[j, c.PHI] = factor * phi - blocks[j, c.OFFSET]
+    else:
+        blocks[j, c.ANGLE] = phi
+    u = vec.scale(factor / (x * x + y * y), vec.axpy(x, u_2, vec.scale(-y, u_1)))
+    on_a = vec.cross(arm, u)
+    put(blocks, j, on_w, on_a)
+    put(blocks, j, on_w + 9, vec.scale(-1.0, on_a))
 
 
 @part

@@ -18,11 +18,18 @@ from rbdyn_ros.bodies.arena import Arena
 from rbdyn_ros.bodies.contact import restitution
 from rbdyn_ros.bodies.contact.failures import failure
 from rbdyn_ros.bodies.description import contact_pairs as contacts
-from rbdyn_ros.bodies.description import joint_kinds, redundancy, rigid_bodies, stiffness
+from rbdyn_ros.bodies.description import (
+    jacobian,
+    joint_kinds,
+    redundancy,
+    rigid_bodies,
+    stiffness,
+)
 from rbdyn_ros.bodies.description import spring_kinds as of_springs
 from rbdyn_ros.bodies.description.contact_pairs import Pairs
 from rbdyn_ros.bodies.description.joint_kinds import Constraints
 from rbdyn_ros.bodies.description.rigid_bodies import Bodies
+from rbdyn_ros.bodies.description.rows import ConstraintRows
 from rbdyn_ros.bodies.description.spring_kinds import Springs
 from rbdyn_ros.bodies.packing import bind_once
 from rbdyn_ros.geometry import float_arrays
@@ -86,14 +93,15 @@ def build(
 ) -> Model:
     """Build the model that starts at q (n, 7), v (n, 6).
 
-    In the directions in which a body is held it keeps the velocity of its start.
+    In the directions in which a body is held it keeps the velocity of its start, in the world; the
+    angular velocity is the same in the body, too, about an axis through its center of mass.
     """
     n = len(bodies.mass)
     constraints = joint_kinds.assemble(n) if constraints is None else constraints
     pairs = contacts.build(n) if pairs is None else pairs
     springs = of_springs.build(n) if springs is None else springs
     names = _complete_names(options.names, n, pairs)
-    q, v = start(bodies, constraints, q, v, names.bodies)
+    q, v = start(bodies, constraints, q, v)
     if np.shape(options.gamma) not in ((), (n,)):
         raise ValueError(f"gamma has shape {np.shape(options.gamma)}; give one number, or {n}")
     gamma = np.broadcast_to(np.array(options.gamma, dtype=float), (n,))
@@ -127,9 +135,7 @@ def _require_possible(options: Options) -> None:
         raise ValueError(f"impact_law is '{options.impact_law}'; it must be one of {known}")
 
 
-def start(
-    bodies: Bodies, constraints: Constraints, q, v, names: tuple[str, ...] = ()
-) -> tuple[Array, Array]:
+def start(bodies: Bodies, constraints: Constraints, q, v) -> tuple[Array, Array]:
     """Return copies of q (n, 7) and v (n, 6). Raise ValueError where they are no state of these
     bodies, or v would open a joint.
     """
@@ -140,12 +146,6 @@ def start(
     )
     float_arrays.unit_quaternion(q[:, 3:], "the orientations q[:, 3:]")
     redundancy.require_met(constraints, q)
-    for i in np.flatnonzero((v * bodies.held)[:, 3:].any(axis=1)):
-        name = names[i].removeprefix("body ") if names else i
-        raise ValueError(
-            f"body {name}: angular_velocity is {tuple(map(float, v[i, 3:]))} rad/s; "
-            "a body that is held from turning must not turn"
-        )
     redundancy.require_still(
         constraints,
         q,
@@ -286,17 +286,19 @@ def damping_loss(model: Model) -> float:
     return float(part(model, "springs")[:, c.LOSS].sum())
 
 
-def work_of_drives(model: Model, impulses: Array, reactions: Array) -> float:
-    """Return the work of bodies with a prescribed velocity [J] by the impulses (k, 4) of the
-    pairs and (joints, 2, 6) of the joints.
+def work_of_drives(model: Model, reactions: Array) -> float:
+    """Return the work of bodies with a prescribed velocity [J] by the contacts since the last
+    call, whose sum is reset, and by the impulses (joints, 2, 6) of the joints.
     """
-    drive = np.zeros((len(model.bodies.mass) + 1, 3))  # the last one is the world
-    drive[:-1] = part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3]
-    work = np.sum(impulses[:, 1:] * (drive[model.pairs.b] - drive[model.pairs.a]))
+    drive = np.zeros((len(model.bodies.mass) + 1, 6))  # the last one is the world
+    drive[:-1] = part(model, "bodies")[:, c.DRIVE : c.DRIVE_W + 3]
+    sums = part(model, "pairs")["driven"]
+    work = float(sums.sum())
+    sums[:] = 0.0
     for joint, sides in enumerate(reactions):
         row = model.constraints.joint.index(joint)
         ends = model.constraints.rows.a[row], model.constraints.rows.b[row]
-        work -= sum(side[:3] @ drive[body] for side, body in zip(sides, ends))
+        work -= sum(side @ drive[body] for side, body in zip(sides, ends))
     return float(work)
 
 
@@ -327,6 +329,33 @@ def reactions(model: Model, since: Array | None = None) -> Array:
         redundancy.share(model.constraints, model.kept, model.bodies.held, q, found) for q in ends
     ]
     return np.mean(shares, axis=0)
+
+
+def opening(model: Model, q: Array) -> float:
+    """Return the largest |C| of the joints [m], [rad] or [-] at q (n, 7), the places at the last
+    `observe`, 0 without joints.
+    """
+    return float(np.abs(jacobian.values(tracked_rows(model), q)).max(initial=0.0))
+
+
+def tracked_rows(model: Model) -> ConstraintRows:
+    """Return the rows with the angles of joints that mimic each other, which the steps count over
+    full turns.
+    """
+    rows = model.constraints.rows
+    angle, at = (
+        rows.angle.copy(),
+        {
+            model.constraints.joint[row]: (row, i)
+            for i, row in enumerate(rows.of)
+            if i >= len(rows.c)
+        },
+    )
+    table = part(model, "blocks")[:, c.ANGLE]
+    for j, other in enumerate(part(model, "block_integers")[:, c.OTHER]):
+        if other > j:
+            angle[list(at[model.owners[j]])] = table[[j, other]]
+    return rows._replace(angle=angle)
 
 
 def joint_impulses(model: Model) -> Array:

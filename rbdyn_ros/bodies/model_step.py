@@ -146,6 +146,7 @@ def impulses(m, h, full):
         # the law of contacts that contradict each other is not met more exactly in more rounds:
         # `test_askew_stack_of_listed_faces_rests`
         stalled = k > 1 and count[c.STALLS] > stalls
+        count[c.STALLED] = count[c.STALLS] > stalls
         is_exact = joined and n == 1 and change * tolerance * h <= SHORT * unit
         if change <= (1.0 if joined else LINEAR) or stalled or is_exact:
             move_linearly(m, h)
@@ -185,7 +186,7 @@ def output(m, h, full):
         s, t, u, v = pairs[k].u_last[0], pairs[k].u_last[1], pairs[k].u_now[0], pairs[k].u_now[1]
         s, t = (u, v) if s == 0.0 and t == 0.0 else (s, t)  # a first one acts after its node only
         s, t = s + u, t + v
-        collision.add_up(pairs, k, (0.0, 0.5 * s, 0.5 * t))
+        collision.add_up(m, k, (0.0, 0.5 * s, 0.5 * t))
         pairs[k].u_last[0], pairs[k].u_last[1] = pairs[k].u_now[0], pairs[k].u_now[1]
         if not pairs[k].impulse[0] > 0.0 and pairs[k].gap_1 > TOUCHING * unit:
             release(m, k)

@@ -73,7 +73,8 @@ def velocities(model: models.Model):
     """Return v (n, 6) of the scheme at the end, which a variational step would still correct."""
     rows = models.part(model, "bodies")
     v = rows[:, c.DRIVE : c.DRIVE + 3] + rows[:, c.IM : c.IM + 3] * rows[:, c.P : c.P + 3]
-    return np.hstack([v, rows[:, c.IJ : c.IJ + 3] * rows[:, c.L : c.L + 3]])
+    w = rows[:, c.DRIVE_W : c.DRIVE_W + 3] + rows[:, c.IJ : c.IJ + 3] * rows[:, c.L : c.L + 3]
+    return np.hstack([v, w])
 
 
 def failure(model: models.Model) -> str:
@@ -137,7 +138,7 @@ def begin(m, loads, now, h, theta):
     arm = arena.clock(m)[c.LENGTH]
     for i in range(len(bodies)):
         put(bodies, i, c.U_X, linear_velocity(bodies, i))
-        put(bodies, i, c.U_W, vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L)))
+        put(bodies, i, c.U_W, angular_velocity(bodies, i))
     set_forces(m, loads, now)
     for i in range(len(bodies)):
         p, l = get(bodies, i, c.P), get(bodies, i, c.L)
@@ -158,6 +159,13 @@ def linear_velocity(bodies, i):
     """Return the velocity of body i from its momentum, or the prescribed one."""
     v = vec.times(get(bodies, i, c.IM), get(bodies, i, c.P))
     return vec.add(v, get(bodies, i, c.DRIVE))
+
+
+@inlined
+def angular_velocity(bodies, i):
+    """Return the angular velocity of body i from its momentum, or the prescribed one [body]."""
+    w = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L))
+    return vec.add(w, get(bodies, i, c.DRIVE_W))
 
 
 @part
@@ -233,7 +241,7 @@ def place(m, h, theta):
         v = vec.axpy(theta, v, vec.scale(1.0 - theta, get(bodies, i, c.V_2)))
         put(bodies, i, c.X, vec.axpy(h, v, get(bodies, i, c.X_1)))
         if bodies[i, c.TURNS] != 0.0:
-            w = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L))
+            w = angular_velocity(bodies, i)
             w = vec.axpy(theta, w, vec.scale(1.0 - theta, get(bodies, i, c.V_3)))
             half = vec.scale(0.5 * h, w)
             a = vec.norm(half)
@@ -313,11 +321,11 @@ def apply_impulses(m, ahead):
     for at in range(arena.counters(m)[c.ACTIVE]):
         push(m, active[at], vector_of(pairs[active[at]].impulse), c.D_X, c.D_W)
     for i in range(len(bodies)):
-        w, J = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L)), get(bodies, i, c.J)
+        w, J = angular_velocity(bodies, i), get(bodies, i, c.J)
         put(bodies, i, c.P_1, linear_velocity(bodies, i))
         put(bodies, i, c.L_1, w)
         put(bodies, i, c.P, get(bodies, i, c.D_X))
-        if bodies[i, c.TURNS] != 0.0:
+        if bodies[i, c.TURNS] == 1.0:
             w, found = turn_rate(J, get(bodies, i, c.D_W), ahead, w)
             if not found:
                 count = arena.counters(m)
@@ -356,7 +364,7 @@ def take(m):
         v, w = get(bodies, i, c.U_X), get(bodies, i, c.U_W)
         by_v = vec.size(vec.sub(v, get(bodies, i, c.P_1)))
         by_w = arm * vec.size(vec.sub(w, get(bodies, i, c.L_1)))
-        free = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L))
+        free = angular_velocity(bodies, i)
         change = max(change, by_v, by_w, arm * vec.size(vec.sub(w, free)))
         change += 0.0 * (by_v + by_w)  # nan, which a maximum may pass over
         size = max(size, vec.size(v), arm * vec.size(w))
@@ -371,7 +379,7 @@ def finish(m, h):
     bodies, active = arena.bodies(m), arena.active(m)
     joint_blocks.add_up(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
-        impact.add_up(arena.pairs(m), active[at], pair_velocity(m, active[at]))
+        impact.add_up(m, active[at], pair_velocity(m, active[at]))
     arena.clock(m)[c.TIME] += h
     for i in range(len(bodies)):
         moved = vec.size(vec.sub(get(bodies, i, c.X), get(bodies, i, c.X_1)))

@@ -3,6 +3,7 @@ its graph of joints and contacts.
 """
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ def _units(rows: Array) -> tuple[float, float]:
 
     Both are powers of `COARSEST`, and 1 for all that is from 2 cm to 1 m large and falls on earth.
     """
-    turns = rows[:, c.TURNS] != 0.0
+    turns = rows[:, c.TURNS] == 1.0
     inertia, mass = rows[turns, c.J : c.J + 3].sum(axis=1), rows[turns, c.M : c.M + 3].max(axis=1)
     radii = np.sqrt(inertia[mass > 0.0] / mass[mass > 0.0] / 2.0)
     size = 8.0 * np.exp(np.log(radii).mean()) if radii.size else 1.0
@@ -119,7 +120,10 @@ def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -
         rows[:, column : column + 3] = 0.5 * v[:, 3:]
     rows[:, c.F : c.F + 3] = rows[:, c.F_0 : c.F_0 + 3] = mass * bodies.gravity
     rows[:, c.DRIVE : c.DRIVE + 3] = v[:, :3] * bodies.held[:, :3]
-    rows[:, c.GAMMA], rows[:, c.TURNS], rows[:, c.W] = gamma, turns, 1.0
+    rows[:, c.DRIVE_W : c.DRIVE_W + 3] = v[:, 3:] * bodies.held[:, 3:]
+    driven = rows[:, c.DRIVE_W : c.DRIVE_W + 3].any(axis=1)
+    rows[:, c.GAMMA], rows[:, c.W] = gamma, 1.0
+    rows[:, c.TURNS] = np.where(driven, c.PRESCRIBED, turns)
     for column, of in (
         (c.JOINTED, integers),
         (c.SLIDES, integers[integers[:, c.KIND] == c.MIXED]),
@@ -130,11 +134,14 @@ def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -
 
 def _blocks(constraints: Constraints) -> tuple:
     """Return (rows, integers, owners) of the joint blocks: three rows of one joint each, a ball
-    joint's first.
+    joint's first. A row with two terms is a block alone, and its second term one of the last.
     """
     rows, blocks, integers, owners = constraints.rows, [], [], []
+    count, second = len(rows.c), {int(row): i for i, row in enumerate(rows.of) if i != row}
+    coupled = []  # (block, second term)
     for joint in sorted(set(constraints.joint)):
-        of_joint = [i for i, owner in enumerate(constraints.joint) if owner == joint]
+        owned = [i for i in range(count) if constraints.joint[i] == joint]
+        of_joint = [i for i in owned if i not in second]
         points = [i for i in of_joint if rows.kind[i] == POINT and (rows.n[i] == 1.0).any()]
         is_ball = (
             len(points) == 3
@@ -142,9 +149,10 @@ def _blocks(constraints: Constraints) -> tuple:
             and (rows.p[points] == rows.p[points[0]]).all()
         )
         rest = [i for i in of_joint if not (is_ball and i in points)]
-        for group in ([points] if is_ball else []) + [
+        groups = ([points] if is_ball else []) + [
             rest[at : at + 3] for at in range(0, len(rest), 3)
-        ]:
+        ]
+        for group in groups + [[i] for i in owned if i in second]:
             block, first = np.zeros(c.BLOCK), group[0]
             is_point = is_ball and group is points
             if is_point:
@@ -158,11 +166,23 @@ def _blocks(constraints: Constraints) -> tuple:
                         rows.n[i],
                     )
                     block[c.OFFSET + r], block[c.K_ROW + r] = rows.c[i], rows.kind[i]
-            kind = c.MIXED if (rows.kind[group] == POINT).any() else c.DIRECTIONS
+                    block[c.ANGLE] = rows.angle[i]
+            terms = [*group, *(second[i] for i in group if i in second)]
+            kind = c.MIXED if (rows.kind[terms] == POINT).any() else c.DIRECTIONS
             kind = c.POINTS if is_point else kind
+            if len(terms) > len(group):
+                coupled.append((len(blocks), terms[-1]))
             blocks.append(block)
-            integers.append((kind, rows.a[first], rows.b[first], len(group)))
+            integers.append([kind, rows.a[first], rows.b[first], len(group), c.NO_OTHER])
             owners.append(joint)
+    for j, i in coupled:
+        block = np.zeros(c.BLOCK)
+        block[c.PA : c.PA + 3], block[c.NB : c.NB + 3] = rows.p[i], rows.n[i]
+        block[c.K_ROW], block[c.ANGLE] = rows.kind[i], rows.angle[i]
+        integers[j][c.OTHER] = len(blocks)
+        blocks.append(block)
+        integers.append([integers[j][c.KIND], rows.a[i], rows.b[i], 1, j])
+        owners.append(constraints.joint[i])
     return (
         np.array(blocks).reshape(-1, c.BLOCK),
         np.array(integers, np.int64).reshape(-1, c.INTEGERS),
@@ -211,9 +231,10 @@ def _parts(
 ) -> dict:
     """Return all parts of the arena by name."""
     n, k = len(bodies), len(pair_rows)
-    joined = [(int(a), int(b)) for a, b in integers[:, [c.A, c.B]]]
+    joined = _sides(integers)
     size, gather, pivots, reach, updates = sparse.plan(joined)
-    touching = [(int(a), int(b)) for a, b in zip(pairs.a, pairs.b)] + joined if k else []
+    ends = (pair for sides in joined for pair in combinations(sides, 2))
+    touching = [*((int(a), int(b)) for a, b in zip(pairs.a, pairs.b)), *ends] if k else []
     numbers, envelope = skyline.plan(n, touching)
     flags = np.zeros((k, c.INTEGERS), np.int64)
     flags[:, c.KIND], flags[:, c.A], flags[:, c.B] = pairs.kind, pairs.a, pairs.b
@@ -246,11 +267,29 @@ def _parts(
 
 
 def _complete_gather(gather: Array, integers: Array) -> Array:
-    """Return `gather` of `sparse.plan` with the columns that follow from the joint blocks."""
-    k, j, on_j, l, _ = gather.T
+    """Return `gather` of `sparse.plan` with the columns that follow from the joint blocks, and
+    with the blocks of second terms for the sides from 2 on.
+    """
+    k, j, on_j, l, on_l = gather.T
+    j, l = (np.where(on < 2, i, integers[i, c.OTHER]) for i, on in ((j, on_j), (l, on_l)))
+    on_j, on_l = on_j % 2, on_l % 2
     points = integers[:, c.KIND] == c.POINTS
     is_last = np.diff(k, append=-1) != 0
-    return np.column_stack((gather, integers[j, c.A + on_j], points[j] & points[l], is_last))
+    both = points[j] & points[l]
+    return np.column_stack((k, j, on_j, l, on_l, integers[j, c.A + on_j], both, is_last))
+
+
+def _sides(integers: Array) -> list[tuple[int, ...]]:
+    """Return the bodies of each joint block that has a row of its own: a, b, and those of the
+    second term of a row.
+    """
+    sides, found = [(int(a), int(b)) for a, b in integers[:, [c.A, c.B]]], []
+    for j, other in enumerate(integers[:, c.OTHER].tolist()):
+        if other == c.NO_OTHER:
+            found.append(sides[j])
+        elif other > j:
+            found.append(sides[j] + sides[other])
+    return found
 
 
 def _pack(parts: dict) -> Arena:

@@ -118,11 +118,12 @@ def run(
         with np.errstate(invalid="ignore"):
             points = np.where(sums[:, :1] > 0.0, moments / sums[:, :1], np.nan)
         impulses = models.reactions(model, since[0])
-        done_by_drives[0] += models.work_of_drives(model, of_pairs, impulses)
+        done_by_drives[0] += models.work_of_drives(model, impulses)
         means = impulses / (done * h) if done else np.zeros_like(impulses)
         at_node = models.part(model, "clock")[c.NODE_WORK, 0]  # of the velocities of this row
         work = done_by_drives[0] + at_node - models.damping_loss(model)
-        return means, sums, points, models.spring_energy(model), work
+        opened = models.opening(model, q)
+        return means, sums, points, models.spring_energy(model), work, opened
 
     start = models.state(model)
     record = _run(model, h * steps_per_row, rows, steps_per_row, advance, loads, *start)
@@ -161,11 +162,11 @@ def multiplier_run(
     if constant.shape != v.shape or not np.isfinite(constant).all():
         raise ValueError(f"load has shape {constant.shape}; it must be finite and {v.shape}")
     forces, reaction = Forces(model.springs, near, constant), np.zeros(len(constraints.names))
-    work = [0.0]
+    work, of_model = [0.0], models.tracked_rows(model)
 
     def advance(t, q, v):
         done, _, error, more = multiplier_advance(
-            bodies, constraints.rows, forces, alpha, h, steps_per_row, (q, v), reaction
+            bodies, of_model, forces, alpha, h, steps_per_row, (q, v), reaction
         )
         work[0] += more
         if done == steps_per_row:
@@ -180,12 +181,13 @@ def multiplier_run(
     def record(done, q, v):
         wrench = constant.copy()
         add_forces(model.springs, near, q, v, wrench)
-        found = multipliers.forward(bodies, constraints.rows, wrench, alpha, q, v)
-        wrenches = multipliers.reactions(constraints.rows, q, found.multipliers)
+        found = multipliers.forward(bodies, of_model, wrench, alpha, q, v)
+        wrenches = multipliers.reactions(of_model, q, found.multipliers)
         of_joints = np.zeros((max(constraints.joint, default=-1) + 1, 2, 6))
         np.add.at(of_joints, list(constraints.joint), wrenches)
-        none = np.zeros((0, 4)), np.zeros((0, 3))
-        return of_joints, *none, of_springs.energy(model.springs, near), work[0]
+        none, opened = (np.zeros((0, 4)), np.zeros((0, 3))), jacobian.values(of_model, q)
+        energy = of_springs.energy(model.springs, near)
+        return of_joints, *none, energy, work[0], np.abs(opened).max(initial=0.0)
 
     return _run(model, h * steps_per_row, rows, steps_per_row, advance, record, q, v)
 
@@ -234,6 +236,7 @@ def multiplier_advance(bodies, rows, forces, alpha, h, n, state, reaction):
         q += h / 6.0 * dq
         v += h / 6.0 * dv
         normalize(q)
+        jacobian.track(rows, q)
     return n, rank, worst, work
 
 
@@ -251,9 +254,8 @@ def _run(model, interval, rows, steps_per_row, advance, loads, q, v) -> Record:
             kept.append((at, q.copy(), v.copy(), *loads(done, q, v)))
         if reason:
             break
-    t, q_rows, v_rows, forces, impulses, points, springs, work = (np.array(x) for x in zip(*kept))
-    opening = np.array(
-        [np.abs(jacobian.values(constraints.rows, x)).max(initial=0.0) for x in q_rows]
+    t, q_rows, v_rows, forces, impulses, points, springs, work, opening = (
+        np.array(x) for x in zip(*kept)
     )
     energy, potential = (rigid_bodies.energy(bodies, q_rows, x) for x in (v_rows, 0.0 * v_rows))
     return Record(

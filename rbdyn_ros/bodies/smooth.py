@@ -10,7 +10,7 @@ M.5 to M.11).
 The next node's reactions are not in p_1. b, d are viscous drags of a body, -b x' and -d w.
 """
 
-from math import sqrt
+from math import cos, sin, sqrt
 
 from rbdyn_ros.bodies import arena, joint_blocks, turn
 from rbdyn_ros.bodies import columns as c
@@ -98,6 +98,18 @@ def end_place(bodies, i, h, b):
     return vec.axpy(h, v, get(bodies, i, c.X))
 
 
+@part
+def turn_as_prescribed(m, h):
+    """Turn the bodies with a prescribed angular velocity by h times that."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        if bodies[i, c.TURNS] == c.PRESCRIBED:
+            w = get(bodies, i, c.DRIVE_W)
+            rate, half = vec.norm(w), 0.5 * h
+            put(bodies, i, c.V, vec.scale(sin(half * rate) / rate, w))
+            finish(bodies, i, get(bodies, i, c.V), cos(half * rate))
+
+
 @inlined
 def move_free(m, h):
     """Move each body without joints by Newton's method; return how many iterations, -1 where it
@@ -108,7 +120,7 @@ def move_free(m, h):
         if bodies[i, c.JOINTED] != 0.0:
             continue
         put(bodies, i, c.X_1, end_place(bodies, i, h, get(bodies, i, c.P_1)))
-        if bodies[i, c.TURNS] == 0.0:
+        if bodies[i, c.TURNS] != 1.0:
             continue
         J, gamma, v = get(bodies, i, c.J), bodies[i, c.GAMMA], get(bodies, i, c.V)
         b, close, drag = get(bodies, i, c.L_1), False, 0.5 * h * bodies[i, c.DRAG_W]
@@ -160,7 +172,7 @@ def linearize_bodies(m, h):
             continue
         put(bodies, i, c.X_1, end_place(bodies, i, h, get(bodies, i, c.P_1)))
         put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
-        if bodies[i, c.TURNS] != 0.0:
+        if bodies[i, c.TURNS] == 1.0:
             v, J, gamma = get(bodies, i, c.V), get(bodies, i, c.J), bodies[i, c.GAMMA]
             w = turn.close_cosine(v, bodies[i, c.W])
             finish(bodies, i, v, w)
@@ -188,7 +200,7 @@ def correct(m, h):
         x_1 = end_place(bodies, i, h, get(bodies, i, c.P_1))
         moved = vec.size(vec.sub(x_1, get(bodies, i, c.X_1))) if bodies[i, c.SLIDES] else 0.0
         put(bodies, i, c.X_1, x_1)
-        if bodies[i, c.TURNS] != 0.0:
+        if bodies[i, c.TURNS] == 1.0:
             v, w = get(bodies, i, c.V), bodies[i, c.W]
             torque = get(bodies, i, c.TORQUE)
             o = vec.sub(vec.matvec(get9(bodies, i, c.K), torque), get(bodies, i, c.EXCESS))
@@ -234,6 +246,7 @@ def move(m, h):
     """Move all bodies by a step of h with the momenta P_1, L_1, to which the joints' impulses are
     added; return the number of iterations, -1 where it fails.
     """
+    turn_as_prescribed(m, h)
     free = move_free(m, h)
     if free < 0:
         return -1

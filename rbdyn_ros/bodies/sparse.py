@@ -16,9 +16,9 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 
 
-def plan(sides: list[tuple[int, int]]) -> tuple[Any, ...]:
+def plan(sides: list[tuple[int, ...]]) -> tuple[Any, ...]:
     """Return (blocks, gather, pivots, reach, updates) for joint blocks between the bodies `sides`
-    [(a, b), ...], by least degree.
+    [(a, b), ...], four where a row has two terms, by least degree.
     """
     blocks = range(len(sides))
     shared = [[(set(s) & set(t)) - {int(c.WORLD)} for t in sides] for s in sides]
@@ -42,8 +42,8 @@ def plan(sides: list[tuple[int, int]]) -> tuple[Any, ...]:
         (place[j, l], j, on_j, l, on_l)
         for j in blocks
         for l in blocks
-        for on_j in (0, 1)
-        for on_l in (0, 1)
+        for on_j in range(len(sides[j]))
+        for on_l in range(len(sides[l]))
         if sides[j][on_j] == sides[l][on_l] != c.WORLD
     )
     pivots, reach, updates = [], [], []
@@ -62,6 +62,22 @@ def plan(sides: list[tuple[int, int]]) -> tuple[Any, ...]:
 
 
 @inlined
+def add_second_terms(m):
+    """Add the right sides of second terms to those of their rows."""
+    blocks, integers = arena.blocks(m), arena.block_integers(m)
+    for j in range(len(arena.pivots(m)), len(blocks)):
+        arena.add(blocks, integers[j, c.OTHER], c.D, get(blocks, j, c.D))
+
+
+@inlined
+def copy_to_second_terms(m):
+    """Give second terms the solution of their rows."""
+    blocks, integers = arena.blocks(m), arena.block_integers(m)
+    for j in range(len(arena.pivots(m)), len(blocks)):
+        put(blocks, j, c.D, get(blocks, integers[j, c.OTHER], c.D))
+
+
+@inlined
 def substitute(m):
     """Substitute from the last pivot back, the second half of the solution."""
     blocks, S, pivots, reach = arena.blocks(m), arena.matrix(m), arena.pivots(m), arena.reach(m)
@@ -73,6 +89,7 @@ def substitute(m):
             found = get(blocks, number(reach, k, 0), c.D)
             y = vec.sub(y, vec.matvec(get9(S, number(reach, k, 2), 0), found))
         arena.add(blocks, pivots[e, 0], c.D, vec.matvec(get9(S, pivots[e, 1], 0), y))
+    copy_to_second_terms(m)
 
 
 @part
@@ -82,6 +99,7 @@ def factor_and_solve(m):
     """
     blocks, S = arena.blocks(m), arena.matrix(m)
     pivots, reach, updates = arena.pivots(m), arena.reach(m), arena.updates(m)
+    add_second_terms(m)
     for e in range(len(pivots)):
         j, diagonal = pivots[e, 0], pivots[e, 1]
         inverse, det = turn.adjugate(get9(S, diagonal, 0))
@@ -102,6 +120,7 @@ def factor_and_solve(m):
 def solve_again(m):
     """Solve for the right sides in D with the matrix as it was factored."""
     blocks, S, pivots, reach = arena.blocks(m), arena.matrix(m), arena.pivots(m), arena.reach(m)
+    add_second_terms(m)
     for e in range(len(pivots)):
         z = vec.matvec(get9(S, pivots[e, 1], 0), get(blocks, pivots[e, 0], c.D))
         put(blocks, pivots[e, 0], c.D, z)

@@ -93,7 +93,7 @@ def update(m, h):
             force, torque = get(rows, k, c.S_B), get(rows, k, c.ALONG)
             act(bodies, a, force, torque, get(rows, k, c.S_A), 1.0, c.F, c.TAU)
             continue
-        rows[k, c.LOSS] += 0.5 * h * force_of(rows, k) * drive_rate(m, k)
+        rows[k, c.LOSS] += 0.5 * h * rows[k, c.POWER]
         if integers[k, 0] == LINEAR:
             d = vec.sub(
                 point(bodies, a, get(rows, k, c.S_A)), point(bodies, b, get(rows, k, c.S_B))
@@ -106,7 +106,8 @@ def update(m, h):
         else:
             put(rows, k, c.ALONG, world_axis(bodies, b, get(rows, k, c.S_B)))
             rows[k, c.EXTENSION] = angle(bodies, rows, k, a, b)
-        rows[k, c.LOSS] += 0.5 * h * force_of(rows, k) * drive_rate(m, k)
+        rows[k, c.POWER] = force_of(rows, k) * drive_rate(m, k)
+        rows[k, c.LOSS] += 0.5 * h * rows[k, c.POWER]
         apply(m, k, force_of(rows, k), c.F, c.TAU)
     for i in range(len(bodies)):
         arena.add(bodies, i, c.P, vec.scale(0.5 * h, get(bodies, i, c.F)))
@@ -171,33 +172,33 @@ def force_of(rows, k):
 
 @inlined
 def drive_rate(m, k):
-    """Return the prescribed part of the rate of spring k: drives do not turn."""
-    bodies, integers = arena.bodies(m), arena.spring_integers(m)
-    V, b = get(bodies, integers[k, 1], c.DRIVE), integers[k, 2]
-    if integers[k, 0] != LINEAR:
-        return 0.0
-    if b != c.WORLD:
-        V = vec.sub(V, get(bodies, b, c.DRIVE))
-    return vec.dot(get(arena.springs(m), k, c.ALONG), V)
+    """Return the prescribed part of the rate of spring k."""
+    return rate_by(m, k, c.DRIVE, c.DRIVE_W)
 
 
 @inlined
 def rate_of(m, k):
     """Return the rate of spring k's length or angle, for the velocities U_X, U_W."""
-    bodies, rows, integers = arena.bodies(m), arena.springs(m), arena.spring_integers(m)
-    d, linear = get(rows, k, c.ALONG), integers[k, 0] == LINEAR
-    a, b = integers[k, 1], integers[k, 2]
-    rate = end_rate(bodies, a, get(rows, k, c.S_A), d, linear)
-    return rate - end_rate(bodies, b, get(rows, k, c.S_B), d, linear)
+    return rate_by(m, k, c.U_X, c.U_W)
 
 
 @inlined
-def end_rate(bodies, i, p, d, linear):
+def rate_by(m, k, x, w):
+    """Return the rate of spring k's length or angle, for the velocities in columns x, w."""
+    bodies, rows, integers = arena.bodies(m), arena.springs(m), arena.spring_integers(m)
+    d, linear = get(rows, k, c.ALONG), integers[k, 0] == LINEAR
+    a, b = integers[k, 1], integers[k, 2]
+    rate = end_rate(bodies, a, get(rows, k, c.S_A), d, linear, x, w)
+    return rate - end_rate(bodies, b, get(rows, k, c.S_B), d, linear, x, w)
+
+
+@inlined
+def end_rate(bodies, i, p, d, linear, x, w):
     """Return the velocity along d of the point p of body i, or its rate of turning about d."""
     if i == c.WORLD:
         return 0.0
-    w = get(bodies, i, c.U_W)
+    turning = get(bodies, i, w)
     back = vec.transposed_matvec(get9(bodies, i, c.R), d)
     if not linear:
-        return vec.dot(back, w)
-    return vec.dot(d, get(bodies, i, c.U_X)) + vec.dot(back, vec.cross(w, p))
+        return vec.dot(back, turning)
+    return vec.dot(d, get(bodies, i, x)) + vec.dot(back, vec.cross(turning, p))

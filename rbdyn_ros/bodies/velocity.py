@@ -39,13 +39,16 @@ def velocities_of(m, h, at_node, drive):
     the joints' impulses; with `drive` = 1 held bodies have the prescribed velocities, with 0 none.
 
     The matrix of the joints is that which was last factored: of a step of h (then the velocities
-    are means), or of the node.
+    are means, and `drive` is 0), or of the node.
     """
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     if len(blocks) > 0:
         scale, on_x, on_w = (1.0, c.NODE_XA, c.NODE_WA) if at_node else (h, c.END_XA, c.END_WA)
         for i in range(len(bodies)):
             put(bodies, i, c.U_W, turn_of(bodies, i))
+            if bodies[i, c.TURNS] == c.PRESCRIBED:
+                turning = vec.matvec(get9(bodies, i, c.R), get(bodies, i, c.DRIVE_W))
+                put(bodies, i, c.U_W, vec.scale(drive, turning))
             put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
         for j in range(len(blocks)):
             d = (0.0, 0.0, 0.0)
@@ -67,7 +70,9 @@ def velocities_of(m, h, at_node, drive):
             arena.add(bodies, i, c.D_W, torque)
     for i in range(len(bodies)):
         put(bodies, i, c.U_X, resulting_velocity(bodies, i, drive))
-        if bodies[i, c.TURNS] != 0.0:
+        if bodies[i, c.TURNS] == c.PRESCRIBED:
+            put(bodies, i, c.U_W, vec.scale(drive, get(bodies, i, c.DRIVE_W)))
+        elif bodies[i, c.TURNS] != 0.0:
             if at_node or bodies[i, c.JOINTED] == 0.0:
                 put(bodies, i, c.U_W, vec.times(get(bodies, i, c.IJ), get(bodies, i, c.D_W)))
             else:

@@ -3,7 +3,8 @@
 Every value is checked, and named with its line where it is wrong.
 
     bodies:   {NAME: {shape: box, size: [0.3, 0.2, 0.1], mass: 1.0, position: [0, 0, 0]}}
-    joints:   {NAME: {type: hinge, between: [rod, cart], point: [0, 0, 0], axis: [0, 1, 0]}}
+    joints:   {NAME: {type: hinge, between: [rod, cart], point: [0, 0, 0], axis: [0, 1, 0],
+                      mimic: NAME, multiplier: 2.0}}
     geoms:    {NAME: {shape: plane, normal: [0, 0, 1], point: [0, 0, -1]}}
     contacts: {NAME: {between: [ball, floor], friction: 0.4, restitution: 0.5}}
     springs:  {NAME: {between: [cart, world], end: [1, 0, 0], stiffness: 20.0, damping: 0.5}}
@@ -113,13 +114,13 @@ def read(path: Path) -> ModelFile:
     if path.suffix == ".urdf":
         found = urdf.read(path)
         made = scene.Scene(found.bodies, found.joints, found.geoms, springs=found.springs)
-        return ModelFile(made, found.name, notes=found.notes)
+        return ModelFile(made, found.name, notes=found.notes, positions=found.positions)
     top, groups, starts = _group(path)
-    bodies, joints, geoms, contacts, springs, notes = {}, {}, {}, {}, {}, ()
+    bodies, joints, geoms, contacts, springs, notes, positions = {}, {}, {}, {}, {}, (), {}
     if "urdf" in top:
         file, mimic = path.parent / expand(top["urdf"]), top.get("mimic", urdf.MIMIC[0])
         found = urdf.read(file, starts["positions"], starts["rates"], mimic)
-        _, bodies, joints, geoms, springs, notes = found
+        _, bodies, joints, geoms, springs, notes, positions = found
     elif unused := [value.source for group in starts.values() for value in group.values()]:
         raise ValueError(
             f"{unused[0]}: positions and rates are those of a URDF's joints; there is no `urdf:`"
@@ -142,7 +143,6 @@ def read(path: Path) -> ModelFile:
     made = scene.Scene(bodies, joints, geoms, contacts, springs=springs, **whole)
     given: dict[str, Any] = {"title": path.stem}
     given |= {word: value for word, value in top.items() if word in ModelFile._fields}
-    positions = {name: float(value.value) for name, value in starts["positions"].items()}
     return ModelFile(made, **given, positions=positions, notes=notes, groups=groups)
 
 
@@ -299,7 +299,10 @@ def _joint(called: str, values: dict) -> scene.Joint:
     between = _need(called, values, "between", "write [BODY, OTHER], the other may be world")
     axes = ("axis", "axis_b")[: scene.KINDS[kind]]
     allowed = {"type", "between", "point", "point_a", "point_b", *axes}
-    _refuse_others(called, values, allowed, f"a joint of type {kind}")
+    if kind in scene.COUPLED:
+        allowed |= {"mimic", "multiplier"} if "mimic" in values else {"mimic"}
+    what = f"a joint of type {kind}" + (" without mimic" if "multiplier" in values else "")
+    _refuse_others(called, values, allowed, what)
     for word in axes:
         _need(called, values, word, f"a joint of type {kind} needs it")
     return scene.Joint(kind, between, **_values_of(values, allowed - {"type", "between"}))
@@ -309,8 +312,9 @@ def _geom(called: str, values: dict) -> scene.Geom:
     kind = _need(called, values, "shape", f"write one of {', '.join(scene.SIZES)}")
     sizes = scene.SIZES[kind]
     place = {"normal", "point"} if kind == "plane" else _PLACE
-    _refuse_others(called, values, {"shape", "body", "velocity", *sizes, *place}, f"a {kind}")
-    given = _values_of(values, ("normal", "point", "body", "position", "velocity"))
+    moves = {"velocity", "angular_velocity"}
+    _refuse_others(called, values, {"shape", "body", *moves, *sizes, *place}, f"a {kind}")
+    given = _values_of(values, ("normal", "point", "body", "position", *moves))
     if kind == "plane":
         if not np.any(given.get("normal", 1.0)):
             raise ValueError(

@@ -2,8 +2,9 @@
 
 The root link stands still in the world. Links that fixed joints hold together are one body, named
 after the topmost; its axes are those of that link where they are principal axes of inertia. A link
-without mass can only be fixed to another. Hinges and slides are damped as their <dynamics> say;
-limits and dry friction of joints, meshes and unknown tags have no effect; notes say so.
+without mass can only be fixed to another. Hinges and slides are damped as their <dynamics> say
+and follow the joints that they mimic. Limits and dry friction of joints, meshes and unknown tags
+have no effect; notes say so.
 """
 
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ ROUND_OFF = 1e-9  # of the largest principal moment of inertia: a smaller one is
 # of the largest moment: what a thin rod gets about its axis; with 1e-7 steps of a double pendulum
 # do not converge, with 1e-5 its rods are within 1e-8 m of the exact motion after a second
 THIN = 1e-5
-MIMIC = ("refuse", "ignore")  # what is done with a joint that mimics another one
+MIMIC = ("follow", "ignore")  # what is done with a joint that mimics another one
 _NOTHING = MappingProxyType({})
 
 
@@ -39,6 +40,7 @@ class Robot(NamedTuple):
     geoms: dict  # name -> scene.Geom
     springs: dict  # name -> scene.Spring: the dampers of joints
     notes: tuple  # sentences about what has no effect
+    positions: dict  # joint -> [rad] or [m] at the start, where it is given or follows
 
 
 class LinkMotion(NamedTuple):
@@ -66,20 +68,28 @@ def read(
     """Return the robot in a file, its joints at `positions` [rad] or [m] and moving at `rates`.
 
     Both are name -> (value, source); 0 for those that are left out. A joint that mimics another
-    one moves by itself where `mimic` is "ignore". Raise ValueError, with the file or the source,
-    for what is no URDF or cannot be simulated.
+    one follows it, or moves by itself where `mimic` is "ignore". Raise ValueError, with the file
+    or the source, for what is no URDF or cannot be simulated.
     """
     robot, capsules, unread = urdf_text.parse(path)
     moving = [joint.name for joint in robot.joints if joint.type in (*HINGES, "prismatic")]
+    followers = {joint.name: joint.mimic for joint in robot.joints if joint.mimic is not None}
+    followers = {} if mimic == "ignore" else followers
     for name, (_, source) in (*positions.items(), *rates.items()):
         if name not in moving:
             advice = alternatives(name, moving)
             raise ValueError(f"{source}: {name} is no hinge or slide of {path.name}; {advice}")
+        if name in followers:
+            rule = f"it mimics {followers[name].joint}; give that of {followers[name].joint} alone"
+            raise ValueError(f"{source}: {name} has no start of its own: {rule}")
     try:
+        leaders = _leaders(followers, moving)
         above, order = _tree(robot)
         values = [
             {name: value for name, (value, _) in given.items()} for given in (positions, rates)
         ]
+        for name in leaders:
+            _follow(name, leaders, *values)
         frames = _frames(above, order, *values)
         owner = {}  # link -> the topmost link of its body; the root's is the world
         for link in order:
@@ -90,10 +100,8 @@ def read(
             elif joint is not None and link == scene.GROUND:
                 rule = f"{link} is the ground, the root of a URDF: rename the link"
                 raise ValueError(f"joint {joint.name} moves the link {link}; {rule}")
-        if mimic == MIMIC[0]:
-            _require_no_mimic(robot)
-        found = _robot(robot, capsules, frames, owner)
-        return found._replace(notes=(*unread, *found.notes))
+        found = _robot(robot, capsules, frames, owner, leaders)
+        return found._replace(notes=(*unread, *found.notes), positions=values[0])
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -150,7 +158,39 @@ def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
     return frames
 
 
-def _robot(robot, capsules: set, frames: dict, owner: dict) -> Robot:
+def _leaders(followers: dict, moving: list) -> dict:
+    """Return joint -> its <mimic>, of hinges and slides. Raise ValueError for one that none can
+    follow.
+    """
+    found = {name: mimic for name, mimic in followers.items() if name in moving}
+    for name, mimic in found.items():
+        if mimic.joint not in moving or mimic.joint == name:
+            advice = alternatives(mimic.joint, [word for word in moving if word != name])
+            raise ValueError(f"joint {name} mimics {mimic.joint}, no hinge or slide; {advice}")
+        if mimic.multiplier == 0.0:
+            raise ValueError(f"joint {name}: the multiplier of its <mimic> is 0; make it fixed")
+    for name in found:
+        chain = [name]
+        while chain[-1] in found and chain.count(chain[-1]) == 1:
+            chain.append(found[chain[-1]].joint)
+        if chain[-1] in found:
+            circle = chain[chain.index(chain[-1]) + 1 :]
+            raise ValueError(f"the joints {', '.join(circle)} mimic each other in a circle")
+    return found
+
+
+def _follow(name: str, leaders: dict, positions: dict, rates: dict) -> None:
+    """Set the position and the rate of a joint to those that it has by its <mimic>."""
+    if name not in leaders or name in positions:
+        return
+    mimic = leaders[name]
+    _follow(mimic.joint, leaders, positions, rates)
+    factor = 1.0 if mimic.multiplier is None else float(mimic.multiplier)
+    positions[name] = factor * positions.get(mimic.joint, 0.0) + float(mimic.offset or 0.0)
+    rates[name] = factor * rates.get(mimic.joint, 0.0)
+
+
+def _robot(robot, capsules: set, frames: dict, owner: dict, leaders: dict) -> Robot:
     links = {link.name: link for link in robot.links}
     bodies, joints, geoms, springs, notes = {}, {}, {}, {}, []
     for name in dict.fromkeys(owner.values()):
@@ -159,7 +199,7 @@ def _robot(robot, capsules: set, frames: dict, owner: dict) -> Robot:
             bodies[name], thin = _require_turning(_body(name, held, frames))
             notes += [f"the body {name} {thin}"] if thin else []
     for joint in robot.joints:
-        notes += _notes(joint)
+        notes += _notes(joint, joint.name in leaders)
         if joint.type in ("fixed", "floating"):
             continue
         at = _frame(frames[joint.parent], joint.origin)
@@ -169,6 +209,9 @@ def _robot(robot, capsules: set, frames: dict, owner: dict) -> Robot:
         axis = tuple(quaternion.rotate(at.q, _axis(joint)).tolist())
         between = (owner[joint.child], owner[joint.parent])
         joints[joint.name] = scene.Joint(kind, between, tuple(at.x.tolist()), axis)
+        if mimic := leaders.get(joint.name):
+            factor = 1.0 if mimic.multiplier is None else float(mimic.multiplier)
+            joints[joint.name] = joints[joint.name]._replace(mimic=mimic.joint, multiplier=factor)
         if kind in ("hinge", "prismatic") and (damping := _dynamics(joint).damping):
             springs[joint.name] = _damper(joint.name, joints[joint.name], float(damping))
     for link in robot.links:
@@ -194,7 +237,7 @@ def _robot(robot, capsules: set, frames: dict, owner: dict) -> Robot:
             geoms[name] = scene.Geom(
                 *shape, position, tuple(quaternion.product(back, at.q).tolist())
             )._replace(body=body)
-    return Robot(robot.name, bodies, joints, geoms, springs, tuple(dict.fromkeys(notes)))
+    return Robot(robot.name, bodies, joints, geoms, springs, tuple(dict.fromkeys(notes)), {})
 
 
 def _damper(name: str, joint: scene.Joint, damping: float) -> scene.Spring:
@@ -267,21 +310,10 @@ def _require_turning(body: shapes.Body) -> tuple[shapes.Body, str]:
     return body._replace(inertia=inertia), note
 
 
-def _require_no_mimic(robot) -> None:
-    """Raise ValueError for a joint that mimics another one."""
-    for joint in robot.joints:
-        if joint.mimic is not None:
-            raise ValueError(
-                f"joint {joint.name} mimics {joint.mimic.joint}, and no joint of a model couples "
-                "three bodies; with `mimic: ignore` in a model file that has `urdf:` it moves by "
-                "itself"
-            )
-
-
-def _notes(joint) -> list:
+def _notes(joint, follows: bool) -> list:
     """Return sentences about what of a joint has no effect."""
     notes, limit, dynamics = [], joint.limit, _dynamics(joint)
-    if joint.mimic is not None:
+    if joint.mimic is not None and not follows:
         notes.append(f"joint {joint.name} moves by itself: its <mimic> has no effect")
     if limit is not None and joint.type in ("revolute", "prismatic"):
         notes.append(f"the limits of joint {joint.name} are no stops: it moves past them")

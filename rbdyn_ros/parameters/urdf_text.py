@@ -27,8 +27,9 @@ NUMBERS = {  # tag -> its attributes, and of how many numbers each is
     "capsule": {"radius": 1, "length": 1},  # the length is that of its cylinder
     "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
     "dynamics": {"damping": 1, "friction": 1},
+    "mimic": {"multiplier": 1, "offset": 1},
 }
-OPTIONAL = ("origin", "limit", "dynamics")  # tags that may lack an attribute
+OPTIONAL = ("origin", "limit", "dynamics", "mimic")  # tags that may lack an attribute
 
 
 class UrdfError(ValueError):

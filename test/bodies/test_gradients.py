@@ -85,6 +85,10 @@ def mechanism():
         joint_kinds.relative_rotation(6, 1, (0.0, 1.0, 0.0)),
         joint_kinds.plane(6, point(6, 1)[0], 1, (0.0, 0.6, 0.8), point(6, 1)[1]),
     ]
+    p, s = point(3, 2)
+    slide = joint_kinds.displacement(3, p, 2, s, (1.0, 0.0, 0.0))
+    angle = joint_kinds.angle(1, 0, (0.0, 0.6, 0.8), (1.0, 0.0, 0.0, 0.0))
+    parts[1] = joint_kinds.mimic(parts[1], angle, 3, slide, -0.6)
     constraints = joint_kinds.assemble(n, *parts)
     model = models.build(bodies, q, rigid_bodies.motion(bodies), constraints)
     rows = models.part(model, "bodies")
@@ -134,13 +138,19 @@ def test_gradients_of_every_joint_at_the_end_and_at_the_node():
         moved(np.zeros(3))
         by_w = differences(turned, np.zeros(3)).reshape(len(table), 3, 3)
         turned(np.zeros(3))
-        for j, (kind, a, b, count) in enumerate(integers):
+        for j, (kind, a, b, count) in enumerate(integers[:, :4]):
             on_x, on_w = np.zeros((3, 3)), np.zeros((3, 3))
-            for side in (side for side, body in enumerate((a, b)) if body == i):
+            other, terms = integers[j, c.OTHER], [(j, 0, a), (j, 1, b)]
+            if other > j:  # the second term of the row
+                terms += [(other, side, integers[other, c.A + side]) for side in (0, 1)]
+            elif other != c.NO_OTHER:
+                assert (by_x[j] == 0.0).all() and (by_w[j] == 0.0).all()
+                continue
+            for l, side in ((l, side) for l, side, body in terms if body == i):
                 o = c.END_XA + 9 * side
-                at = exact[j, o : o + 9].reshape(3, 3)
+                at = exact[l, o : o + 9].reshape(3, 3)
                 on_x += (1.0, -1.0)[side] * np.eye(3) if kind == c.POINTS else at
-                on_w += by_turn(exact, j, kind, side, c.END_WA)
+                on_w += by_turn(exact, l, kind, side, c.END_WA)
             assert np.abs(by_x[j, :count] - on_x[:count]).max() < 1e-8, (j, i)
             assert np.abs(by_w[j, :count] - on_w[:count]).max() < 1e-8, (j, i)
     for i in range(len(rows)):  # at rest both are one
@@ -160,17 +170,21 @@ def test_elimination_along_the_graph_solves_what_a_dense_solver_solves():
     smooth.linearize_bodies(model.arena, h)
     blocks.linearize(model.arena)
     blocks.fill(model.arena, h, c.END_WA)
-    m = len(table)
+    m, row = len(models.part(model, "pivots")), integers[:, c.OTHER].copy()
+    row[:m] = np.arange(m)  # the block whose row each block is part of
+    assert len(table) == m + 1 and 0 <= row[m] < m
     dense = np.zeros((3 * m, 3 * m))
     for k, j, _, l in models.part(model, "gather")[:, :4]:
+        j, l = row[j], row[l]
         dense[3 * j : 3 * j + 3, 3 * l : 3 * l + 3] = models.part(model, "matrix")[k].reshape(3, 3)
     for j in range(m):
         for r in range(integers[j, c.ROWS], 3):
             assert dense[3 * j + r, 3 * j + r] == 1.0
-    right = table[:, c.D : c.D + 3].copy()
+    right, total = table[:, c.D : c.D + 3].copy(), np.zeros((m, 3))
+    np.add.at(total, row, right)
     sparse.factor_and_solve(model.arena)
     found = table[:, c.D : c.D + 3].copy()
-    expected = np.linalg.solve(dense, right.ravel()).reshape(-1, 3)
+    expected = np.linalg.solve(dense, total.ravel()).reshape(-1, 3)[row]
     assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
     table[:, c.D : c.D + 3] = right
     sparse.solve_again(model.arena)

@@ -66,6 +66,50 @@ def test_values_reach_the_scene(read):
     assert whole.joints["j"].between == ("a", "b") and whole.contacts["hit"].friction == 0.3
 
 
+GEARS = (
+    "bodies:\n"
+    "  wheel: {shape: cylinder, radius: 0.1, length: 0.02, mass: 1, angular_velocity: [0, 0, 2]}\n"
+    "  bar: {shape: box, size: [0.4, 0.02, 0.02], mass: 1, position: [0, 1, 0], "
+    "velocity: [0.2, 0, 0]}\n"
+    "joints:\n"
+    "  axle: {type: hinge, between: [wheel, world], axis: [0, 0, 1]}\n"
+    "  rack: {type: prismatic, between: [bar, world], axis: [1, 0, 0], mimic: axle, %s}\n"
+)
+
+
+def test_a_joint_mimics_another_one_and_a_geom_of_the_world_turns(read):
+    text = GEARS % "multiplier: 0.1"
+    file = read(text + "geoms: {table: {shape: plane, angular_velocity: [0, 0, 3]}}\n")
+    assert (file.scene.joints["rack"].mimic, file.scene.joints["rack"].multiplier) == ("axle", 0.1)
+    assert file.scene.geoms["table"].angular_velocity == (0, 0, 3)
+    model = model_file.build(file, Path("m.yaml"))
+    assert len(model.bodies.mass) == 3 and model.bodies.held[2].all()
+
+
+@pytest.mark.parametrize(
+    "line, sentence",
+    [
+        (GEARS % "multiplier: 0.3", r"m.yaml:6: joint rack \(prismatic, .*, row 6 of 6: dC/dt is"),
+        (GEARS % "multiplier: 0", "m.yaml:6: joint rack: mimic is axle, but the multiplier is 0"),
+        (
+            GEARS.replace("mimic: axle, %s", "multiplier: 2"),
+            "rack.multiplier has no meaning for a",
+        ),
+        (
+            GEARS.replace("type: prismatic", "type: plane") % "multiplier: 1",
+            "rack.mimic has no mea",
+        ),
+        (
+            GEARS.replace("mimic: axle", "mimic: axles") % "multiplier: 1",
+            "mimic is 'axles'; known",
+        ),
+    ],
+)
+def test_a_joint_that_cannot_mimic_is_named_with_its_line(read, line, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        model_file.build(read(line), Path("m.yaml"))
+
+
 def test_the_inertia_of_a_capsule_is_that_of_its_points(read):
     """Against a sum over a fine grid."""
     body = read("bodies: {a: {shape: capsule, radius: 0.1, length: 0.3, mass: 2}}").scene.bodies[

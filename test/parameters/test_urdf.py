@@ -276,10 +276,6 @@ def test_what_is_for_drawing_and_drives_is_not_read(read):
             .replace('<link name="a_1">', f'<link name="a_1">{BALL}'),
             "link a_1: two collision shapes are called a_1; rename the link",
         ),
-        (
-            ROBOT.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><mimic joint="j1"/>'),
-            "joint j3 mimics j1, and no joint of a model couples three bodies; with `mimic: ign",
-        ),
     ],
 )
 def test_what_cannot_be_simulated_is_named(read, text, sentence):

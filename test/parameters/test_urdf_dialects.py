@@ -160,21 +160,88 @@ def test_an_overlap_at_the_start_is_allowed_by_an_option_of_the_model(tmp_path):
         model_file.read(path)
 
 
+def mimicking(text):
+    """ARM with a second joint that has a <mimic>."""
+    axis = '<axis xyz="0.6 0.8 0"/>'
+    return ARM.format(**PLAIN).replace(axis, text + axis)
+
+
+FOLLOWING = mimicking('<mimic joint="j1" multiplier="-1.5" offset="0.3"/>')
+
+
+def test_a_joint_follows_the_one_that_it_mimics_as_by_pinocchio(tmp_path):
+    """q = (s, 0.3 - 1.5 s) in the equations of the free arm: G^T M G s'' = -G^T n(q, q')."""
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: pip install pin")
+    path = written(tmp_path, FOLLOWING, positions="{j1: 0.4}", rates="{j1: 1.0}")
+    file = model_file.read(path)
+    assert file.notes == () and file.positions == {"j1": 0.4, "j2": pytest.approx(-0.3)}
+    model = model_file.build(file, path)
+    assert models.advance(model, 0.002, 500, "kahan_li6") == 500
+    free = pin.buildModelFromXML(ARM.format(**PLAIN))
+    data, G = free.createData(), np.array([1.0, -1.5])
+
+    def places(s):
+        return np.ravel([(np.cos(angle), np.sin(angle)) for angle in (s, 0.3 - 1.5 * s)])
+
+    def rhs(_, y):
+        mass = pin.crba(free, data, places(y[0]))
+        mass = np.triu(mass) + np.triu(mass, 1).T
+        bias = pin.rnea(free, data, places(y[0]), y[1] * G, np.zeros(2))
+        return [y[1], -(G @ bias) / (G @ mass @ G)]
+
+    s = solve_ivp(rhs, (0, 1), [0.4, 1.0], "DOP853", rtol=1e-11, atol=1e-12).y[0, -1]
+    pin.forwardKinematics(free, data, places(s))
+    for i, at in enumerate(models.state(model)[0], 1):
+        expected = data.oMi[i].act(free.inertias[i].lever)
+        np.testing.assert_allclose(at[:3], expected, atol=1e-7)
+
+
+def test_a_urdf_with_a_mimic_joint_runs_and_its_table_has_the_ratio(tmp_path, capsys):
+    (tmp_path / "r.urdf").write_text(FOLLOWING)
+    words = ["--model", str(tmp_path / "r.urdf"), "--duration", "0.5", "--every", "0.1"]
+    assert program.main(["simulate", *words, "--out", str(tmp_path / "run.csv")]) == 0
+    assert "has no effect" not in capsys.readouterr().out
+    with open(tmp_path / "run.csv") as file:
+        rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    assert rows[0]["j2.position"] == 0.3 and abs(rows[-1]["j1.rate"]) > 0.05
+    for row in rows:
+        assert row["j2.position"] == pytest.approx(0.3 - 1.5 * row["j1.position"], abs=1e-12)
+        assert row["j2.rate"] == pytest.approx(-1.5 * row["j1.rate"], abs=1e-11)
+        assert row["opening"] < 1e-12
+
+
 def test_a_mimic_joint_moves_by_itself_where_that_is_asked_for(tmp_path):
-    mimic = '<mimic joint="j1" multiplier="-1"/><axis xyz="0.6 0.8 0"/>'
-    text = ARM.format(**PLAIN).replace('<axis xyz="0.6 0.8 0"/>', mimic)
-    path = written(tmp_path, text)
-    sentence = "r.urdf: joint j2 mimics j1, and .*; with `mimic: ignore` in a model file"
-    with pytest.raises(ValueError, match=sentence):
-        model_file.read(path)
-    file = model_file.read(written(tmp_path, text, mimic="ignore"))
+    file = model_file.read(written(tmp_path, FOLLOWING, mimic="ignore"))
     assert file.notes == ("joint j2 moves by itself: its <mimic> has no effect",)
     plain = urdf.read(written(tmp_path, ARM.format(**PLAIN)).with_name("r.urdf"))
     assert file.scene == scene.Scene(plain.bodies, plain.joints, springs=plain.springs)
-    with pytest.raises(
-        ValueError, match="m.yaml:2: mimic is 'follow'; it must be refuse or ignor"
-    ):
-        model_file.read(written(tmp_path, text, mimic="follow"))
+    with pytest.raises(ValueError, match="m.yaml:2: mimic is 'refuse'; it must be follow or ign"):
+        model_file.read(written(tmp_path, FOLLOWING, mimic="refuse"))
+
+
+@pytest.mark.parametrize(
+    "mimic, more, sentence",
+    [
+        ("j9", {}, "r.urdf: joint j2 mimics j9, no hinge or slide; known are j1"),
+        ("j2", {}, "r.urdf: joint j2 mimics j2, no hinge or slide; known are j1"),
+        ('j1" multiplier="0', {}, "joint j2: the multiplier of its <mimic> is 0; make it fixed"),
+        ('j1" offset="x', {}, "joint j2: offset of its <mimic> is 'x'; it must be a finite numb"),
+        ("j1", {"positions": "{j2: 1.0}"}, "m.yaml:2: j2 has no start of its own: it mimics j1"),
+        ("j1", {"rates": "{j2: 1.0}"}, "m.yaml:2: j2 has no start of its own: it mimics j1"),
+    ],
+)
+def test_a_mimic_that_no_joint_can_follow_is_named(mimic, more, sentence, tmp_path):
+    path = written(tmp_path, mimicking(f'<mimic joint="{mimic}"/>'), **more)
+    with pytest.raises(ValueError, match=sentence):
+        model_file.read(path)
+
+
+def test_joints_that_mimic_each_other_in_a_circle_are_named(tmp_path):
+    text = mimicking('<mimic joint="j1"/>').replace(
+        '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="j2"/>'
+    )
+    with pytest.raises(ValueError, match="the joints j2, j1 mimic each other in a circle"):
+        model_file.read(written(tmp_path, text))
 
 
 def test_names_with_dots_are_columns_of_the_table(tmp_path, capsys):

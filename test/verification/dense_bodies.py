@@ -140,9 +140,9 @@ def contact_gradient(candidates, i, q):
     for r in range(3):
         on_a = quaternion_body.lever(place(q, candidates.a[i])[1], touch.on_a, D[r])
         on_b = quaternion_body.lever(place(q, candidates.b[i])[1], touch.on_b, D[r])
-        jacobian.put(out, r, candidates.a[i], D[r] + on_a)
+        jacobian.add(out, r, candidates.a[i], D[r] + on_a)
         pull = vec.scale(-1.0, D[r]) + quaternion_body.scale(-1.0, on_b)
-        jacobian.put(out, r, candidates.b[i], pull)
+        jacobian.add(out, r, candidates.b[i], pull)
     return out
 
 

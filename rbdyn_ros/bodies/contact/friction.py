@@ -25,6 +25,7 @@ from rbdyn_ros.bodies.contact.lagrangian import (
 )
 from rbdyn_ros.bodies.contact.pairs import (
     STILL,
+    TOUCHING,
     accelerate,
     hold,
     push,
@@ -65,9 +66,14 @@ def update_active_set(m):
     """Make the closed pairs the active ones, with frames and the shift of their friction law
     (M.17), and open those that have left the extent of what they touched. Frames of bodies that
     rest are kept. Return how many pairs are active.
+
+    Where the last step stalled the gaps stay as they are, up to TOUCHING: contacts that all stick
+    cannot close them, and the inner stress of trying has no end.
     """
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     active, n, still = arena.active(m), 0, STILL * arena.clock(m)[c.LENGTH]
+    stalled, near = arena.counters(m)[c.STALLED] != 0, TOUCHING * arena.clock(m)[c.LENGTH]
+    arena.counters(m)[c.STALLED] = 0
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] == 0:
             pairs[k].up_to_date = 0.0
@@ -85,6 +91,8 @@ def update_active_set(m):
                 if not of_shapes:
                     update_contact(m, k)
                 pairs[k].up_to_date = 1.0
+            if stalled:
+                pairs[k].slack = max(-near, min(near, pairs[k].gap))
             s, t = pairs[k].u_last[0], pairs[k].u_last[1]
             stopped = max(pairs[k].W[4], pairs[k].W[8]) * pairs[k].mu * pairs[k].impulse[0]
             far = s * s + t * t > (FAR * stopped) ** 2

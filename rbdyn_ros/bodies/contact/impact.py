@@ -137,6 +137,7 @@ def end_hold(m, closed):
     for k in range(len(integers)):
         if integers[k, c.CLOSED] == c.HELD:
             integers[k, c.CLOSED] = closed
+            arena.pairs(m)[k].slack = 0.0 if closed == 1 else arena.pairs(m)[k].slack
 
 
 @part
@@ -149,7 +150,7 @@ def push_all(m):
         k = active[at]
         push(m, k, vector_of(pairs[k].impulse), c.P, c.L)
         u = vec.add(vector_of(pairs[k].u_before), pair_velocity(m, k))
-        add_up(pairs, k, vec.scale(0.5, u))
+        add_up(m, k, vec.scale(0.5, u))
 
 
 @part
@@ -179,13 +180,24 @@ def observe(m):
 @part
 def work_of_drives(m):
     """Return the work of prescribed velocities by the impulses of the active pairs [J]."""
-    bodies, integers, active, work = arena.bodies(m), arena.pair_integers(m), arena.active(m), 0.0
+    active, work = arena.active(m), 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
-        k, impulse = active[at], vector_of(arena.pairs(m)[active[at]].impulse)
-        force = vec.transposed_matvec(matrix_of(arena.pairs(m)[k].frame), impulse)
-        for column, sign in ((c.A, -1.0), (c.B, 1.0)):
-            if integers[k, column] != c.WORLD:
-                work += sign * vec.dot(force, get(bodies, integers[k, column], c.DRIVE))
+        work += work_of_drive(m, active[at])
+    return work
+
+
+@inlined
+def work_of_drive(m, k):
+    """Return the work of prescribed velocities by the impulse of pair k [J]."""
+    bodies, integers, pair = arena.bodies(m), arena.pair_integers(m), arena.pairs(m)[k]
+    impulse, work = vector_of(pair.impulse), 0.0
+    force = vec.transposed_matvec(matrix_of(pair.frame), impulse)
+    for side in range(2):
+        i, sign = integers[k, c.A + side], -1.0 if side == 0 else 1.0
+        if i != c.WORLD:
+            torque = vec.transposed_matvec(matrix_of(pair.levers[side]), impulse)
+            work += sign * vec.dot(force, get(bodies, i, c.DRIVE))
+            work += sign * vec.dot(torque, get(bodies, i, c.DRIVE_W))
     return work
 
 
@@ -201,6 +213,7 @@ def close_contacts(m, h, hit):
         if hit:
             if before < -exchange.APPROACHING * speed and pairs[k].impulse[0] > 0.0:
                 record(m, k, before, after)
+        pairs[k].slack = pairs[k].slack if integers[k, c.CLOSED] != 0 else 0.0
         integers[k, c.CLOSED] = 1 if after < slow else 0
         set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
         if integers[k, c.CLOSED] == 0 or hit:
@@ -218,9 +231,11 @@ def follow_rates(m):
 
 
 @part
-def add_up(pairs, k, u):
+def add_up(m, k, u):
     """Add the impulse of pair k to its sums, and its work at the velocity u."""
+    pairs = arena.pairs(m)
     impulse = vector_of(pairs[k].impulse)
+    pairs[k].driven += work_of_drive(m, k)
     pairs[k].total[0] += impulse[0]
     pairs[k].work += vec.dot(impulse, u)
     force = vec.transposed_matvec(matrix_of(pairs[k].frame), impulse)

@@ -88,7 +88,7 @@ def warm_start(m):
         pairs[k].slip = pairs[k].mu * sqrt(u[1] * u[1] + u[2] * u[2])
         set_vector(pairs[k].z, (max(u[0], 0.0) + pairs[k].slip, u[1], u[2]))
     blocks = arena.blocks(m)
-    for j in range(len(blocks)):
+    for j in range(len(arena.pivots(m))):
         put(blocks, j, c.D, (0.0, 0.0, 0.0))
         blocks[j, c.W_JOINT] = own_size(m, j)
 
@@ -309,7 +309,7 @@ def update_multipliers(m, scale):
         pairs[k].slip = slip
         pairs[k].status = TAKE_OFF if r[0] == 0.0 else (STICK if slip == 0.0 else SLIDE)
     blocks, integers, unit = arena.blocks(m), arena.block_integers(m), arena.clock(m)[c.LENGTH]
-    for j in range(len(blocks)):
+    for j in range(len(arena.pivots(m))):
         sigma = scale / blocks[j, c.W_JOINT]
         r = joint_impulse(m, j, sigma)
         arm = unit if integers[j, c.KIND] == c.DIRECTIONS else 1.0

@@ -18,18 +18,33 @@ PROJECTED, PROJECTED_AGAIN, HELD, HELD_AGAIN = (np.int64(i) for i in range(4))
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
+@inlined
+def side_count(integers, j):
+    """Return how many bodies the rows of joint block j have, with those of second terms."""
+    return 2 if integers[j, c.OTHER] == c.NO_OTHER else 4
+
+
+@inlined
+def side_of(integers, j, side):
+    """Return (block, its side a or b) of a side of joint block j, from 2 on of the second term."""
+    return (j, side) if side < 2 else (integers[j, c.OTHER], side - 2)
+
+
 @part
 def own_size(m, j):
-    """Return the mean of the diagonal of A M^-1 A^T of joint block j; set BODY_WA, BODY_WB."""
+    """Return the mean of the diagonal of A M^-1 A^T of joint block j, without what two terms have
+    in common; set BODY_WA, BODY_WB.
+    """
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     total = 0.0
-    for side in range(2):
-        i = integers[j, c.A + side]
+    for at in range(side_count(integers, j)):
+        b, side = side_of(integers, j, at)
+        i = integers[b, c.A + side]
         if i != c.WORLD:
-            w = joint_blocks.rotation(blocks, integers, j, side, c.NODE_WA)
-            put9(blocks, j, c.BODY_WA + 9 * side, product(w, get9(bodies, i, c.R)))
+            w = joint_blocks.rotation(blocks, integers, b, side, c.NODE_WA)
+            put9(blocks, b, c.BODY_WA + 9 * side, product(w, get9(bodies, i, c.R)))
         for k in range(6 if i != c.WORLD else 0):
-            a = joint_direction(blocks, integers, j, side, k)
+            a = joint_direction(blocks, integers, b, side, k)
             total += vec.dot(a, a) * bodies[i, c.IM + k if k < 3 else c.IJ + k - 3]
     return total / integers[j, c.ROWS]
 
@@ -49,12 +64,13 @@ def joint_impulse(m, j, sigma):
     """Return r = r_k - sigma A du of joint block j."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     r = get(blocks, j, c.D)
-    for side in range(2):
-        i = integers[j, c.A + side]
+    for at in range(side_count(integers, j)):
+        b, side = side_of(integers, j, at)
+        i = integers[b, c.A + side]
         if i != c.WORLD:
-            x = joint_blocks.displacement(blocks, integers, j, side, c.NODE_XA)
+            x = joint_blocks.displacement(blocks, integers, b, side, c.NODE_XA)
             r = vec.axpy(-sigma, vec.matvec(x, get(bodies, i, c.U_X)), r)
-            w = get9(blocks, j, c.BODY_WA + 9 * side)
+            w = get9(blocks, b, c.BODY_WA + 9 * side)
             r = vec.axpy(-sigma, vec.matvec(w, get(bodies, i, c.U_W)), r)
     return r
 
@@ -64,22 +80,24 @@ def add_joints(m, scale, fresh):
     """Add A^T r of all joints to the right side and, if fresh, sigma A^T A to the matrix."""
     y, A, low = arena.right_side(m), arena.skyline(m), arena.envelope(m)
     blocks, integers = arena.blocks(m), arena.block_integers(m)
-    for j in range(len(blocks)):
-        sigma = scale / blocks[j, c.W_JOINT]
+    for j in range(len(arena.pivots(m))):
+        sigma, sides = scale / blocks[j, c.W_JOINT], side_count(integers, j)
         r = joint_impulse(m, j, sigma)
-        for side in range(2):
-            i = integers[j, c.A + side]
+        for at in range(sides):
+            b, side = side_of(integers, j, at)
+            i = integers[b, c.A + side]
             for k in range(6 if i != c.WORLD else 0):
-                a = joint_direction(blocks, integers, j, side, k)
+                a = joint_direction(blocks, integers, b, side, k)
                 y[6 * i + k] += vec.dot(a, r)
-                for other in range(2 if fresh else 0):
-                    l = integers[j, c.A + other]
+                for other in range(sides if fresh else 0):
+                    b_l, side_l = side_of(integers, j, other)
+                    l = integers[b_l, c.A + side_l]
                     if l == c.WORLD or l > i:
                         continue
                     o = low[6 * i + k, 1] + 6 * l
                     for d in range(k + 1 if i == l else 6):
                         A[o + d] += sigma * vec.dot(
-                            a, joint_direction(blocks, integers, j, other, d)
+                            a, joint_direction(blocks, integers, b_l, side_l, d)
                         )
 
 
@@ -180,7 +198,7 @@ def newton_system(m, scale, what):
             if fresh:
                 A[low[o, 1] + o] += bodies[i, c.M + k] if bodies[i, c.IM + k] > 0.0 else 1e30
                 A[low[o + 3, 1] + o + 3] += (
-                    bodies[i, c.J + k] if bodies[i, c.TURNS] != 0.0 else 1e30
+                    bodies[i, c.J + k] if bodies[i, c.IJ + k] > 0.0 else 1e30
                 )
             left += abs(y[o]) * bodies[i, c.IM + k] + arm * abs(y[o + 3]) * bodies[i, c.IJ + k]
     return size, left

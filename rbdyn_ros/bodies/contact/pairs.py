@@ -155,6 +155,7 @@ def release(m, k):
     arena.pair_integers(m)[k, c.CLOSED] = 0
     set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
     pairs[k].up_to_date = pairs[k].u_last[0] = pairs[k].u_last[1] = 0.0
+    pairs[k].slack = min(pairs[k].slack, 0.0)
 
 
 @part
@@ -310,7 +311,8 @@ def set_mean_velocities(m, h, full):
             note_travel(m, k, point)
         pairs[k].gap_1 = g
         is_level = integers[k, c.KIND] > c.BALLS and pairs[k].gap <= near
-        keep = left * (pairs[k].gap if is_level else min(pairs[k].gap, 0.0))
+        over = pairs[k].gap - pairs[k].slack
+        keep = pairs[k].slack + left * (over if is_level else min(over, 0.0))
         s = rate * vec.dot(matrix_of(pairs[k].frame)[1], d)
         t = rate * vec.dot(matrix_of(pairs[k].frame)[2], d)
         pairs[k].u_now[0], pairs[k].u_now[1] = s, t

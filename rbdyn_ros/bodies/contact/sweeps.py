@@ -8,7 +8,9 @@ at its impulse `old`; `how` is handed on to it. `solver` computes the effect of 
 from collections.abc import Callable
 from typing import Any
 
-from rbdyn_ros.bodies.contact import active_pairs as contacts
+from rbdyn_ros.bodies import arena
+from rbdyn_ros.bodies import columns as c
+from rbdyn_ros.bodies.arena import matrix_of, set_vector, vector_of
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import part, specialize
 
@@ -27,14 +29,14 @@ def sweep(m, h, how):
     lawful; the contact that changed most).
     """
     moved, size, farthest, where, lawful = 0.0, 1e-300, -1.0, 0, True
-    n = contacts.count(m)
-    for i in range(n):
-        k = contacts.member(m, i)
-        W, old = contacts.own_block(m, k), contacts.impulse(m, k)
+    pairs, active = arena.pairs(m), arena.active(m)
+    for i in range(arena.counters(m)[c.ACTIVE]):
+        k = active[i]
+        W, old = matrix_of(pairs[k].W), vector_of(pairs[k].impulse)
         new, found = solve_one(m, k, W, solver.velocity_of(m, k), old, how)
         change = vec.sub(new, old)
         by = W[0][0] * vec.size(change)
-        contacts.put_impulse(m, k, new)
+        set_vector(pairs[k].impulse, new)
         moved += by
         size += W[0][0] * vec.size(new)
         lawful = lawful and found

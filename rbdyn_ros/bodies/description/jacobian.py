@@ -10,16 +10,24 @@ import numpy as np
 from rbdyn_ros.bodies.description import quaternion_body as body
 from rbdyn_ros.bodies.description import rows as row
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined, kernel
 
 
 @kernel
 def values(rows, q):
     """Return C (m,) at q (n, 7)."""
-    C = np.empty(len(rows.kind))
-    for i in range(len(C)):
-        C[i] = row.value(rows, i, q)
+    C = -rows.c
+    for i in range(len(rows.kind)):
+        C[rows.of[i]] += row.value(rows, i, q)
     return C
+
+
+@kernel
+def track(rows, q):
+    """Set the last angles of the rows to those at q (n, 7), less than half a turn away."""
+    for i in range(len(rows.kind)):
+        if rows.kind[i] == row.ANGLE:
+            rows.angle[i] = row.angle(rows, i, q)
 
 
 @kernel
@@ -36,47 +44,55 @@ def rates(q, v):
 
 
 @kernel
-def put(J, i, side, numbers):
-    """Set J_i,side := the numbers, 6 or 7 of them, unless the side is the world."""
+def add(J, i, side, numbers):
+    """Add the numbers, 6 or 7 of them, to J_i,side, unless the side is the world."""
     if side != row.WORLD:
         for k in range(len(numbers)):
-            J[i, len(numbers) * side + k] = numbers[k]
+            J[i, len(numbers) * side + k] += numbers[k]
 
 
 @kernel
 def gradients(rows, q):
     """Return dC/dx (m, 7n) by the coordinates q (n, 7), also where |Q| is not 1 (C.2)."""
-    G = np.zeros((len(rows.kind), 7 * len(q)))
-    for i in range(len(G)):
+    G = np.zeros((len(rows.c), 7 * len(q)))
+    for i in range(len(rows.kind)):
         on_a, on_b = row.gradient(rows, i, q)
-        put(G, i, rows.a[i], on_a[0] + on_a[1])
-        put(G, i, rows.b[i], on_b[0] + on_b[1])
+        add(G, rows.of[i], rows.a[i], on_a[0] + on_a[1])
+        add(G, rows.of[i], rows.b[i], on_b[0] + on_b[1])
     return G
+
+
+@inlined
+def term(rows, i, q):
+    """Return what term i of a row adds to J at body a and at body b, six numbers each."""
+    on_a, on_b = row.gradient(rows, i, q)
+    A, B = row.place(q, rows.a[i]), row.place(q, rows.b[i])
+    by_a = on_a[0] + vec.scale(0.5, body.L(A[1], on_a[1]))
+    return by_a, on_b[0] + vec.scale(0.5, body.L(B[1], on_b[1]))
 
 
 @kernel
 def jacobian(rows, q):
     """Return J (m, 6n) at q (n, 7)."""
-    J = np.zeros((len(rows.kind), 6 * len(q)))
-    for i in range(len(J)):
-        on_a, on_b = row.gradient(rows, i, q)
-        A, B = row.place(q, rows.a[i]), row.place(q, rows.b[i])
-        put(J, i, rows.a[i], on_a[0] + vec.scale(0.5, body.L(A[1], on_a[1])))
-        put(J, i, rows.b[i], on_b[0] + vec.scale(0.5, body.L(B[1], on_b[1])))
+    J = np.zeros((len(rows.c), 6 * len(q)))
+    for i in range(len(rows.kind)):
+        by_a, by_b = term(rows, i, q)
+        add(J, rows.of[i], rows.a[i], by_a)
+        add(J, rows.of[i], rows.b[i], by_b)
     return J
 
 
 @kernel
 def jacobian_rate(rows, q, v):
     """Return dJ/dt (m, 6n) at q (n, 7), v (n, 6)."""
-    J, d = np.zeros((len(rows.kind), 6 * len(q))), rates(q, v)
-    for i in range(len(J)):
+    J, d = np.zeros((len(rows.c), 6 * len(q))), rates(q, v)
+    for i in range(len(rows.kind)):
         a, b = rows.a[i], rows.b[i]
         A, B, dA, dB = row.place(q, a), row.place(q, b), row.change(d, a), row.change(d, b)
         on_a, on_b = row.gradient(rows, i, q)
         rate_a, rate_b = row.gradient_rate(rows, i, q, dA, dB)
         twice_a = vec.add(body.L(dA[1], on_a[1]), body.L(A[1], rate_a[1]))
         twice_b = vec.add(body.L(dB[1], on_b[1]), body.L(B[1], rate_b[1]))
-        put(J, i, a, rate_a[0] + vec.scale(0.5, twice_a))
-        put(J, i, b, rate_b[0] + vec.scale(0.5, twice_b))
+        add(J, rows.of[i], a, rate_a[0] + vec.scale(0.5, twice_a))
+        add(J, rows.of[i], b, rate_b[0] + vec.scale(0.5, twice_b))
     return J

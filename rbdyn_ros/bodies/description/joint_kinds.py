@@ -1,5 +1,5 @@
 """Joints: anchor, ball joint, plane, planar, hinge, universal, prismatic and fixed joint, relative
-rotation. Each is a few rows with a name.
+rotation. Each is a few rows with a name; one that mimics another has a row of both.
 
 Bodies are numbers, or rows.WORLD; points [m] and directions are given in the body's own axes
 (`local` converts). Source: Strunk's constraint appendix (examples 1 to 4) with its misprints
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies.description.rows import (
+    ANGLE,
     DOT,
     INDEX,
     NUMBER,
@@ -21,7 +22,7 @@ from rbdyn_ros.bodies.description.rows import (
     ConstraintRows,
     as_columns,
 )
-from rbdyn_ros.geometry import float_arrays, quaternion
+from rbdyn_ros.geometry import float_arrays, quaternion, vec
 from rbdyn_ros.types import Array
 
 
@@ -30,6 +31,8 @@ class JointRows(NamedTuple):
 
     name: str
     rows: tuple  # of (kind, a, b, p, n, c)
+    # number of another joint and its term (kind, a, b, p, n) of the last row, which couples both
+    second: tuple = ()
 
 
 class Constraints(NamedTuple):
@@ -37,7 +40,7 @@ class Constraints(NamedTuple):
 
     rows: ConstraintRows
     names: tuple  # (m,) of str
-    joint: tuple  # (m,) to which joint each row belongs, from 0 on
+    joint: tuple  # (k,) to which joint each term of a row belongs, from 0 on
 
 
 def anchor(a: int, p, point) -> JointRows:
@@ -140,26 +143,70 @@ def relative_rotation(a: int, b: int, n) -> JointRows:
     )
 
 
+def angle(a: int, b: int, axis_b, relative) -> tuple:
+    """Return the coordinate of a hinge: the angle of a about axis_b of b [rad], 0 at the attitude
+    `relative` of a in b (wxyz); 1 ANGLE.
+    """
+    n = direction(axis_b, "axis_b")
+    across = np.array(vec.frame(tuple(n.tolist()))[1])
+    return ANGLE, a, b, quaternion.rotate(quaternion.conjugate(relative), across), n, 0.0
+
+
+def displacement(a: int, p, b: int, s, axis) -> tuple:
+    """Return the coordinate of a slide: how far p of a is from s of b along `axis` of b [m]; 1
+    POINT.
+    """
+    p, s, n = (
+        float_arrays.array(p, "p", 3),
+        float_arrays.array(s, "s", 3),
+        direction(axis, "axis"),
+    )
+    return POINT, a, b, p, n, n @ s
+
+
+def mimic(joint: JointRows, own: tuple, number: int, other: tuple, factor: float) -> JointRows:
+    """Return the joint with a row more, which keeps its coordinate `own` at `factor` times that of
+    another joint, `other`; `number` is the place of that joint among all.
+
+        0 = q_own - factor q_other
+    """
+    kind, a, b, p, n, c = other
+    row = (*own[:5], own[5] - factor * c)
+    return JointRows(joint.name, (*joint.rows, row), (number, (kind, a, b, p, -factor * n)))
+
+
 def assemble(bodies: int, *joints: JointRows) -> Constraints:
     """Return the rows of all joints between `bodies` bodies. Raise ValueError naming a joint whose
     bodies do not exist.
     """
-    rows, names, numbers = [], [], []
+    terms, more, names, offsets = [], [], [], []
     for number, joint in enumerate(joints):
-        for i, row in enumerate(joint.rows):
-            _check(joint.name, bodies, row[1], row[2])
-            rows.append(row)
-            numbers.append(number)
+        for i, (*term, offset) in enumerate(joint.rows):
+            _check(joint.name, bodies, term[1], term[2])
+            terms.append((*term, len(terms), number))
+            offsets.append((offset,))
             names.append(f"{joint.name}, row {i + 1} of {len(joint.rows)}")
-    columns = as_columns(rows, INDEX, INDEX, INDEX, VECTOR, VECTOR, NUMBER)
-    return Constraints(ConstraintRows(*columns), tuple(names), tuple(numbers))
+        if joint.second:
+            of, term = joint.second
+            more.append((*term, len(terms) - 1, of))
+    kind, a, b, p, n, of, numbers = as_columns(
+        [*terms, *more], INDEX, INDEX, INDEX, VECTOR, VECTOR, INDEX, INDEX
+    )
+    rows = ConstraintRows(kind, a, b, p, n, as_columns(offsets, NUMBER)[0], of, 0.0 * of)
+    return Constraints(rows, tuple(names), tuple(numbers.tolist()))
 
 
 def select_rows(constraints: Constraints, keep) -> Constraints:
     """Return the constraints of the rows `keep` only."""
-    keep = np.asarray(keep, dtype=np.int64)
-    rows = ConstraintRows(*(np.ascontiguousarray(x[keep]) for x in constraints.rows))
-    return Constraints(rows, *(tuple(column[i] for i in keep) for column in constraints[1:]))
+    rows, place = constraints.rows, {int(row): i for i, row in enumerate(keep)}
+    seconds = range(len(rows.c), len(rows.kind))
+    terms = [*place, *(i for i in seconds if int(rows.of[i]) in place)]
+    at = np.array(terms, np.int64)
+    kind, a, b, p, n = (np.ascontiguousarray(x[at]) for x in rows[:5])
+    of = np.array([place[int(row)] for row in rows.of[at]], np.int64)
+    found = ConstraintRows(kind, a, b, p, n, rows.c[list(place)], of, rows.angle[at])
+    names = tuple(constraints.names[row] for row in place)
+    return Constraints(found, names, tuple(constraints.joint[i] for i in terms))
 
 
 def joint_names(constraints: Constraints) -> tuple[str, ...]:

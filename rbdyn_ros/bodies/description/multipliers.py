@@ -65,7 +65,7 @@ def forward(bodies, rows, wrench, alpha, q, v):
     of C decay.
     """
     a = free_acceleration(bodies, wrench, v)
-    if len(rows.kind) == 0:
+    if len(rows.c) == 0:
         drive = -(bodies.held * v * wrench).sum()
         return Forward(a, np.zeros(0), np.int64(0), 0.0, drive)
     J, flat = jacobian.jacobian(rows, q), v.copy().reshape(-1)
@@ -86,13 +86,15 @@ def forward(bodies, rows, wrench, alpha, q, v):
 
 @kernel
 def reactions(rows, q, multipliers):
-    """Return the wrench of each row on its bodies (m, 2, 6): J^T lambda on a and on b, [N world |
-    N m body, at the center of mass].
+    """Return the wrench of each term of a row on its bodies (k, 2, 6): J^T lambda on a and on b,
+    [N world | N m body, at the center of mass].
     """
-    J = jacobian.jacobian(rows, q)
-    found = np.zeros((len(multipliers), 2, 6))
-    for i in range(len(multipliers)):
-        for side, k in enumerate((rows.a[i], rows.b[i])):
-            if k >= 0:
-                found[i, side] = multipliers[i] * J[i, 6 * k : 6 * k + 6]
+    found = np.zeros((len(rows.kind), 2, 6))
+    for i in range(len(found)):
+        by_a, by_b = jacobian.term(rows, i, q)
+        for k in range(6):
+            if rows.a[i] >= 0:
+                found[i, 0, k] = multipliers[rows.of[i]] * by_a[k]
+            if rows.b[i] >= 0:
+                found[i, 1, k] = multipliers[rows.of[i]] * by_b[k]
     return found

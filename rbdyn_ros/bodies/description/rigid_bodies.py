@@ -18,9 +18,9 @@ class Bodies(NamedTuple):
     mass: Array  # (n,) [kg]
     inertia: Array  # (n, 3) [kg m^2] principal, about the center of mass, body axes
     gravity: Array  # (3,) [m/s^2, world]
-    held: (
-        Array  # (n, 6) 1: it cannot move along x, y, z of the world, nor turn (all three, or none)
-    )
+    # (n, 6) 1: along x, y, z of the world it keeps the velocity of its start, whatever acts on it;
+    # so does its turning (all three, or none)
+    held: Array
 
 
 def build(mass, inertia, gravity=(0.0, 0.0, -9.81), held=(0.0,) * 6) -> Bodies:
@@ -111,4 +111,5 @@ def angular_momentum(bodies: Bodies, q, v) -> Array:
     q, v = np.asarray(q), np.asarray(v)
     free = bodies.mass[:, None] * (1.0 - bodies.held[:, :3])
     orbital = np.cross(q[..., :3], free * v[..., :3])
-    return (orbital + quaternion.rotate(q[..., 3:], bodies.inertia * v[..., 3:])).sum(-2)
+    inertia = bodies.inertia * (1.0 - bodies.held[:, 3:])
+    return (orbital + quaternion.rotate(q[..., 3:], inertia * v[..., 3:])).sum(-2)

@@ -24,12 +24,11 @@ import numpy as np
 
 from rbdyn_ros.bodies import model as models
 from rbdyn_ros.bodies import shapes
-from rbdyn_ros.bodies.description import contact_pairs, jacobian, redundancy
+from rbdyn_ros.bodies.description import contact_pairs, redundancy
 from rbdyn_ros.bodies.description import geoms as touching
 from rbdyn_ros.bodies.description import joint_kinds as joints
 from rbdyn_ros.bodies.description import scene_names as names_of
 from rbdyn_ros.bodies.description import spring_kinds as springs
-from rbdyn_ros.bodies.description.joint_kinds import Constraints
 from rbdyn_ros.bodies.description.rows import WORLD
 from rbdyn_ros.bodies.description.scene_names import GROUND
 from rbdyn_ros.geometry import float_arrays, quaternion
@@ -49,6 +48,9 @@ class Joint(NamedTuple):
     planar          the same, and the first one turns about `axis` only
     prismatic       the first one slides along `axis` and does not turn
     fixed           neither slides nor turns
+
+    A hinge or a prismatic joint may mimic another one: its position, counted from the start, is
+    `multiplier` times that of the other.
     """
 
     kind: str
@@ -58,6 +60,8 @@ class Joint(NamedTuple):
     axis_b: tuple | None = None
     point_a: tuple | None = None  # [m, in a], with point_b instead of point
     point_b: tuple | None = None  # [m, in b]
+    mimic: str = ""  # the name of another joint
+    multiplier: float = 1.0  # [-], [m/rad] or [rad/m]
 
 
 class Geom(NamedTuple):
@@ -78,16 +82,24 @@ class Geom(NamedTuple):
     orientation: tuple = (1.0, 0.0, 0.0, 0.0)  # wxyz, from its axes to those of the body
     # [m/s] of a geom of the world, which then becomes a body of its name that nothing stops
     velocity: tuple = (0.0, 0.0, 0.0)
+    angular_velocity: tuple = (0.0, 0.0, 0.0)  # [rad/s, world] of the same, about its position
 
 
-def plane(normal=(0.0, 0.0, 1.0), point=_ORIGIN, body=GROUND, velocity=_ORIGIN) -> Geom:
+def plane(
+    normal=(0.0, 0.0, 1.0),
+    point=_ORIGIN,
+    body=GROUND,
+    velocity=_ORIGIN,
+    angular_velocity=_ORIGIN,
+) -> Geom:
     """Return the half space below the plane through a point with an outward normal, both in the
-    body; in the world it may move at a velocity [m/s].
+    body; in the world it may move at a velocity [m/s] and turn about the point [rad/s].
     """
     n = _axis("geom plane", "normal", normal)
     turn = np.array([1.0 + n[2], -n[1], n[0], 0.0])  # the shortest one from axis 3 to n
     turn = turn / np.linalg.norm(turn) if n[2] > -1.0 + 1e-12 else np.array([0.0, 1.0, 0.0, 0.0])
-    return Geom("plane", body, (), tuple(point), tuple(map(float, turn)), tuple(velocity))
+    motion = tuple(velocity), tuple(angular_velocity)
+    return Geom("plane", body, (), tuple(point), tuple(map(float, turn)), *motion)
 
 
 class Contact(NamedTuple):
@@ -128,6 +140,8 @@ class Scene(NamedTuple):
 # how many axes a joint has
 KINDS = {"anchor": 0, "ball": 0, "hinge": 1, "universal": 2, "plane": 1, "planar": 1}
 KINDS |= {"prismatic": 1, "fixed": 0}
+MIMICS = "hinges and prismatic joints mimic each other, by a multiplier that is not 0"
+COUPLED = ("hinge", "prismatic")  # joints that can mimic another one, and be mimicked
 SIZES = {  # what a geom's size is made of; that of a box are its three edges
     "plane": (),
     "sphere": ("radius",),
@@ -159,7 +173,7 @@ def build(scene: Scene, options: models.Options = models.Options()) -> models.Mo
         except ValueError as error:
             raise ValueError(f"body {name}: {error}".replace(" of body 0", "")) from None
     bodies, q, v = shapes.assemble(list(scene.bodies.values()), scene.gravity)
-    made = [_joint(name, joint, numbers, q) for name, joint in scene.joints.items()]
+    made = [_joint(name, scene.joints, numbers, q) for name in scene.joints]
     constraints = joints.assemble(len(q), *made)
     ends = [_ends(*item, scene, numbers, q) for item in scene.springs.items()]
     if scene.close:
@@ -185,13 +199,9 @@ def build(scene: Scene, options: models.Options = models.Options()) -> models.Mo
     return models.build(bodies, q, v, constraints, found, options, held)
 
 
-def opening(constraints: Constraints, q: Array) -> float:
-    """Return the largest |C| of all rows at q (n, 7) [m] or [-], 0 without joints."""
-    return float(np.abs(jacobian.values(constraints.rows, q)).max(initial=0.0))
-
-
-def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.JointRows:
-    called = f"joint {name}"
+def _joint(name: str, known: Mapping, numbers: dict, q: Array) -> joints.JointRows:
+    """Return the rows of one of the `known` joints."""
+    joint, called = known[name], f"joint {name}"
     names_of.one_of(called, "kind", joint.kind, KINDS)
     a, b = _two_bodies(called, joint.between, numbers)
     p, s = _points(called, joint, a, b, q)
@@ -221,8 +231,31 @@ def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.JointRows
             made = joints.prismatic(a, p, b, s, in_b[0], relative)
         case "fixed":
             made = joints.fixed(a, p, b, s, relative)
+    if joint.mimic:
+        number(joint.multiplier, f"{called}: multiplier")
+        others = [word for word, other in known.items() if word != name and other.kind in COUPLED]
+        names_of.one_of(called, "mimic", joint.mimic, others)
+        if joint.kind not in COUPLED or joint.multiplier == 0.0:
+            rule = f"a {joint.kind} has no position" if joint.multiplier else "the multiplier is 0"
+            raise ValueError(f"{called}: mimic is {joint.mimic}, but {rule}; {MIMICS}")
+        pair = [
+            _coordinate(f"joint {word}", known[word], numbers, q) for word in (name, joint.mimic)
+        ]
+        place = list(known).index(joint.mimic)
+        made = joints.mimic(made, pair[0], place, pair[1], joint.multiplier)
     first, second = joint.between
     return made._replace(name=f"joint {name} ({joint.kind}, {first} on {second})")
+
+
+def _coordinate(called: str, joint: Joint, numbers: dict, q: Array) -> tuple:
+    """Return the term of the position of a hinge or a prismatic joint, 0 at the start."""
+    a, b = _two_bodies(called, joint.between, numbers)
+    axis = _rotate_into(q, b, _axis(called, "axis", joint.axis))
+    if joint.kind == "hinge":
+        turn = quaternion.product(quaternion.conjugate(_attitude(q, b)), _attitude(q, a))
+        return joints.angle(a, b, axis, turn)
+    p, s = _points(called, joint, a, b, q)
+    return joints.displacement(a, p, b, s, axis)
 
 
 def _two_bodies(called: str, between: tuple, numbers: dict) -> tuple[int, int]:
@@ -238,16 +271,22 @@ def replace_moving_geoms(scene: Scene) -> Scene:
     """Return the scene with a held body in place of every geom of the world that moves."""
     bodies, geoms = dict(scene.bodies), dict(scene.geoms)
     for name, geom in scene.geoms.items():
-        velocity = float_arrays.array(geom.velocity, f"geom {name}: velocity", 3)
-        if not velocity.any():
+        words = ("velocity", "angular_velocity")
+        velocity, turning = (
+            float_arrays.array(getattr(geom, word), f"geom {name}: {word}", 3) for word in words
+        )
+        if not velocity.any() and not turning.any():
             continue
         if geom.body != GROUND:
-            rule = f"it moves with {geom.body}: leave its velocity out, or its body"
-            raise ValueError(f"geom {name}: velocity is {velocity.tolist()}, but {rule}")
+            word, value = ("velocity", velocity) if velocity.any() else (words[1], turning)
+            rule = f"it moves with {geom.body}: leave its {word} out, or its body"
+            raise ValueError(f"geom {name}: {word} is {value.tolist()}, but {rule}")
         if name in bodies:
             raise ValueError(f"geom {name}: there is a body of this name, too; rename one")
         at = {"position": tuple(geom.position), "orientation": tuple(geom.orientation)}
+        turning = quaternion.rotate(quaternion.conjugate(np.array(geom.orientation)), turning)
         moves = {"velocity": tuple(velocity.tolist()), "held": (1.0,) * 6}
+        moves["angular_velocity"] = tuple(turning.tolist())
         bodies[name] = shapes.Body(1.0, (1.0, 1.0, 1.0), **at, **moves)
         geoms[name] = Geom(geom.kind, name, geom.size)
     return scene._replace(bodies=bodies, geoms=geoms)

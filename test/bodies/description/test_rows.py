@@ -74,6 +74,50 @@ def test_jacobian_rate_against_finite_differences(name, state):
     assert np.abs(J_rate.ravel() - along.value[:, 0]).max() < 1e-10
 
 
+def coupled(kind, other):
+    """The row of a joint of bodies 0 and 1 that mimics one of 2 and 1, neither of them closed."""
+    make = {
+        "hinge": lambda a: joint_kinds.angle(a, 1, (0.0, 0.6, 0.8), (0.6, 0.0, -0.8, 0.0)),
+        "slide": lambda a: joint_kinds.displacement(
+            a, (0.1, 0.2, 0.3), 1, (0.3, 0.1, 0), (1, 2, 0)
+        ),
+    }
+    none = joint_kinds.JointRows("joint", ())
+    one = joint_kinds.mimic(none, make[kind](0), 1, make[other](2), -1.7)
+    return joint_kinds.assemble(3, one, none).rows
+
+
+@pytest.mark.parametrize(
+    "kind, other", [("hinge", "hinge"), ("hinge", "slide"), ("slide", "hinge")]
+)
+def test_coupled_joints_against_finite_differences(kind, other):
+    """Two terms with a body in common, also where the quaternions are not of norm 1; angles that
+    are counted over full turns keep their count.
+    """
+    random = np.random.default_rng(5)
+    q, v, rows = random.normal(size=(3, 7)), random.normal(size=(3, 6)), coupled(kind, other)
+    plain = jacobian.values(rows, q)
+    by_coordinates = finite_difference.jacobian(
+        lambda x: jacobian.values(rows, x.reshape(3, 7)), q.ravel()
+    )
+    assert np.abs(jacobian.gradients(rows, q) - by_coordinates.value).max() < 1e-8
+    q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1)[:, None]
+    found = finite_difference.jacobian(lambda x: jacobian.values(rows, x), q, 18, plus=moved)
+    J = jacobian.jacobian(rows, q)
+    assert np.abs(J - found.value).max() < 1e-8
+    along = finite_difference.jacobian(
+        lambda s: jacobian.jacobian(rows, moved(q, s[0] * v)), np.zeros(1)
+    )
+    assert np.abs(jacobian.jacobian_rate(rows, q, v).ravel() - along.value[:, 0]).max() < 1e-8
+    rows.angle[0] = 14.0 * np.pi
+    jacobian.track(rows, q)
+    turns = 7.0 if kind == "hinge" else 0.0
+    assert jacobian.values(rows, q) == pytest.approx(
+        jacobian.values(coupled(kind, other), q) + 2.0 * np.pi * turns, abs=1e-12
+    )
+    assert np.isfinite(plain).all()
+
+
 def parts(q, v):
     """(R, world angular velocity) of both bodies."""
     R = quaternion.to_matrix(q[:, 3:])
