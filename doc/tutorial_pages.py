@@ -29,6 +29,7 @@ REASONS = (
     "it needs a board",
     "it needs an emulator",
     "it opens a window",
+    "it takes a minute",
     "it sets the package up",
 )
 TOLERANCE = 0.05  # relative
