@@ -136,7 +136,7 @@ def label_ends(axes, labels: Iterable[EndLabel], size: float = 8.0) -> None:
         at = max(ends[i][0] for i in members) + 0.05
         for i, place in zip(members, group):
             (x, y), label, own = ends[i], wanted[i], {"transform": axes.transAxes}
-            line = {"color": label.color, "linewidth": 1.0, "clip_on": False}
+            line = {"color": label.color, "linewidth": 1.0, "linestyle": ":", "clip_on": False}
             axes.plot((x, at - 0.01), (y, place), **line, **own)
             axes.text(at, place, label.text, fontsize=size, color=BLACK, va="center", **own)
 

@@ -99,6 +99,8 @@ def test_the_arrays_of_a_run_fit_each_other():
     height = np.linalg.norm(run.tip - np.column_stack((run.cart, 0.0 * run.t)), axis=1)
     np.testing.assert_allclose(height, 2.4)
     assert "no law; quaternion_midpoint, steps of 1 ms; cart 2 kg, rod 1 kg, 2.4 m" == run.title
+    lossy = simulate(params=Params(joint_damping=0.01, cart_friction=0.5), duration=0.001)
+    assert lossy.title.endswith("damping 0.01 N m s/rad of the joint, friction 0.5 N of the cart")
 
 
 @pytest.mark.parametrize("azimuth", [0.0, 90.0])

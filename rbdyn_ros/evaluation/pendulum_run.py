@@ -32,6 +32,10 @@ IMPULSE = setting("the impulse of --push", 0.0, "N s")
 TOWARDS = setting("the azimuth of --push", 0.0, "degrees", low=-360.0, high=360.0)
 LASTING = setting("the duration of --push", 0.05, "s", above=0.0)
 PUSH = TIME, IMPULSE, TOWARDS, LASTING
+LOSSES = (
+    *(("cart", "damping", "N s/m"), ("joint", "damping", "N m s/rad")),
+    *(("cart", "friction", "N"), ("joint", "friction", "N m")),
+)
 REFUSED = {
     "excitation.amplitude": "has no effect without the controller node; leave it out, or measure "
     "the loop with `bode`"
@@ -96,12 +100,12 @@ class RunPlan(NamedTuple):
         plant = self.values
         cart = "cart fixed" if plant["cart.fixed"] else f"cart {plant['cart.mass']:g} kg"
         rod = f"rod {plant['rod.mass']:g} kg, {plant['rod.length']:g} m"
-        damping = (
-            f"damping {plant[f'{part}.damping']:g} {unit} of the {part}"
-            for part, unit in (("cart", "N s/m"), ("joint", "N m s/rad"))
-            if plant[f"{part}.damping"]
+        losses = (
+            f"{kind} {plant[f'{part}.{kind}']:g} {unit} of the {part}"
+            for part, kind, unit in LOSSES
+            if plant[f"{part}.{kind}"]
         )
-        return ", ".join((cart, rod, *damping))
+        return ", ".join((cart, rod, *losses))
 
 
 def plan(request: RunRequest) -> RunPlan:

@@ -161,7 +161,7 @@ METHOD_COLORS = {
     "modified": NAVY,
     "quaternion_midpoint": SKY,
     "se3_variational": PURPLE,
-    "se3 newton": PURPLE,
+    "se3 newton": PINK,
     "se3 riqn": BROWN,
 }
 METHOD_LABELS = {

@@ -86,6 +86,7 @@ DECAY_SEGMENTS, LONGEST_SEGMENT = 8, 10.0  # of a rod that hangs: number, and le
 SWING_DAMPING = 0.01  # damping ratio from which the fit of a rod that hangs begins
 SAMPLE = 0.01  # [s] between two samples that are fitted
 SEEN_FROM = 1.5  # intervals of 95 % by which an optional number must exceed 0
+RESTARTS, NEARER = 3, 0.9  # with other start states, where these leave such a part of the squares
 LEAST_SCALE = 1e-4  # of the larger of both deviations
 SMOOTH = 1e-4  # of the weight (times the lever): no bearing has less friction
 LOOSE = 5.0 * CREEP  # [m/s] that 5 % of the samples of a cart that breaks loose exceed
@@ -289,7 +290,10 @@ def _fit(
         raise NotFitted(FAR)
     p = start
     for tolerance in (1e-3, 1e-7):  # the second time with the deviations from the first
-        p = _minimize(problem, p, (low, high), robust, tolerance)
+        for _ in range(RESTARTS):
+            p = _minimize(problem, p, (low, high), robust, tolerance)
+            if not _restart(problem, p):
+                break
         left = _deviations(problem.residuals(p), problem.scale)
         _check_explained(left, problem.segments)
         if problem.segments is first:
@@ -387,6 +391,27 @@ def _minimize(
     if not np.isfinite(solution.cost):
         raise NotFitted(FAR)
     return solution.x
+
+
+def _restart(problem: _Problem, p: Array) -> bool:
+    """Let those segments start from the measured state again that come nearer to the record from
+    there; return whether any does. Where a cart sticks, states that suit numbers far from p may
+    have no way back.
+    """
+    segments = problem.segments
+    begin = np.cumsum([0, *(len(segment.at) * SEEN for segment in segments)])[:-1]
+    before = np.add.reduceat(problem.residuals(p) ** 2, begin)
+    starts = [segment.S[0].copy() for segment in segments]
+    for segment in segments:
+        segment.S[0] = segment.measured
+    problem.last = b"", None
+    after = np.add.reduceat(problem.residuals(p) ** 2, begin)
+    is_nearer = after < NEARER * before  # nan compares false
+    for segment, start, nearer in zip(segments, starts, is_nearer):
+        if not nearer:
+            segment.S[0] = start
+    problem.last = b"", None
+    return bool(is_nearer.any())
 
 
 def _copy_starts(segments: list[Segment], others: list[Segment]) -> None:

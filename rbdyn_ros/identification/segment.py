@@ -110,7 +110,8 @@ class Segment:
         self.roll, self.pitch = np.arctan2(-y, z), np.arctan2(x, np.hypot(y, z))
         self.S = np.zeros((n + 1, 11))
         start = record.place[first], record.attitude[first], record.velocity[first]
-        self.S[0] = np.concatenate(start)
+        self.measured = np.concatenate(start)
+        self.S[0] = self.measured
         self.Z, self.W = np.zeros((n + 1, 10, 10)), np.zeros((n + 1, 10, PATH + FORCES))
         self.Z[0] = np.eye(10)
         self.J, self.G = np.zeros((10, 12)), np.zeros((10, 12))

@@ -12,7 +12,7 @@ from rbdyn_ros.evaluation.campaigns.store import ENDS, MEANING, CampaignResults,
 from rbdyn_ros.figures import PALETTE, RED, axis_label, canvas, save
 from rbdyn_ros.types import Array
 
-# lighter or darker than all of the map by at least 20, and the last one of another hue
+# greys, which the map does not have, and one that stands out
 SHADES = {"left": "#d9d9d9", "late": "#969696", "lost": "#525252", "failed": RED}
 BINS, PANELS = 12, 9  # of the drawn numbers
 

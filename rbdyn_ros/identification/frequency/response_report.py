@@ -347,12 +347,14 @@ def _frame_nyquist(axes, alpha: float) -> None:
     axes.axhline(0.0, color=GREY, linewidth=0.5)
     axes.axvline(0.0, color=GREY, linewidth=0.5)
     axes.set(xlim=(-4.0, 2.0), ylim=(-3.0, 3.0), aspect="equal")
-    axes.set_xlabel("Re L", fontsize=9)
-    axes.set_ylabel("Im L", fontsize=9)
+    axes.set_xlabel("Re L [–]", fontsize=9)
+    axes.set_ylabel("Im L [–]", fontsize=9)
     axes.set_title(f"Nyquist; disk margin {alpha:.2f}", fontsize=10)
 
 
 def _label(axes, title: str, unit: str) -> None:
-    axes.set_title(with_unit(title, unit), fontsize=10)
+    what = "phase" if unit == "°" else "magnitude"
+    axes.set_title(title, fontsize=10)
+    axes.set_ylabel(with_unit(what, unit), fontsize=9)
     axes.set_xlabel("frequency [Hz]", fontsize=9)
     axes.grid(which="major", alpha=0.3)
