@@ -15,7 +15,7 @@ from bootstrap.place import ROOT, environment, find
 from bootstrap.steps import STATE
 from bootstrap.trouble import Trouble
 
-# as in doc/first_steps.md, but shorter where the same kernels are compiled so
+# as in doc/overview.md, but shorter where the same kernels are compiled so
 COMMANDS = (
     "simulate --params-file pendulum --tilt 10 --composition suzuki4 --step 0.01 --duration 0.1"
     " --out run.csv",

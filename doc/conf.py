@@ -28,7 +28,7 @@ author = "rbdyn_ros maintainers"
 release = version = ElementTree.parse(ROOT / "package.xml").findtext("version")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
 root_doc = "index"
-include_patterns = ["*.md", f"{site_pages.OUTSIDE}/**"]
+include_patterns = ["*.md", "tutorials/*.md", f"{site_pages.OUTSIDE}/**"]
 exclude_patterns = ["index.rst"]  # that of rosdoc2
 html_theme = "furo"
 html_static_path = html_css_files = ["site.css"]

@@ -25,6 +25,7 @@ LINK = re.compile(
 )
 MARK = re.compile(r"^<!-- site: (\w+) -->$", re.MULTILINE)
 PLAY = '<a href="play/index.html">Try the pendulum in this browser</a>, without an installation.'
+FOLDERS = ("doc", "doc/tutorials")  # of the pages of the site
 PAGES = (".md", ".rst")
 IMAGES = (".png", ".svg", ".gif", ".webp")
 # the public interface, then the modules whose functions the pages call
@@ -78,9 +79,14 @@ def rewrite(text: str, page: PurePosixPath, root: Path) -> str:
     return "".join([*parts, text[end:]])
 
 
+def pages(root: Path) -> list[Path]:
+    """Return the pages of doc/ and of its tutorials."""
+    return [path for folder in FOLDERS for path in sorted((root / folder).glob("*.md"))]
+
+
 def outside(root: Path) -> dict[PurePosixPath, str]:
     """Return the pages that the pages of doc/ lead to, by their places in the site."""
-    todo = [PurePosixPath("doc") / path.name for path in sorted((root / "doc").glob("*.md"))]
+    todo = [PurePosixPath(path.relative_to(root)) for path in pages(root)]
     made, seen = {}, set(todo)
     for path in todo:
         text = (root / path).read_text(encoding="utf-8")

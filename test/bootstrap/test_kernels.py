@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_command_of_the_first_steps_that_computes_is_run():
-    section = (ROOT / "doc" / "first_steps.md").read_text()
+    section = (ROOT / "doc" / "overview.md").read_text()
     section = section.split("## Without ROS")[1].split("\n## ")[0]
     named = set(re.findall(r"^    python -m rbdyn_ros (\w+)", section, re.M))
     without = {"view", "parameters", "leaderboard", "hil"}  # no kernels of their own, or they last

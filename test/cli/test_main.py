@@ -129,7 +129,7 @@ def test_the_pages_show_commands_to_be_typed():
             [
                 place
                 for place, words in typed()
-                if place == "first_steps.md" and not words[0].startswith("-")
+                if place == "overview.md" and not words[0].startswith("-")
             ]
         )
         >= 9

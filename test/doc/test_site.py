@@ -25,6 +25,12 @@ LIBRARIES = ("sphinx", "myst_parser", "furo")
         ("doc/a.md", "[C](../examples/firmware)", "[C](outside/examples/firmware/README.md)"),
         ("doc/a.md", "[all](../examples)", "all"),
         ("doc/a.md", "![curve](images/demo.png)", "![curve](images/demo.png)"),
+        (
+            "doc/tutorials/a.md",
+            "[law](../../examples/lean.py)",
+            "[law](../outside/examples/lean.py.md)",
+        ),
+        ("doc/tutorials/a.md", "[all](../b.md)", "[all](../b.md)"),
         ("CONTRIBUTING.md", "[frames](doc/conventions.md)", "[frames](../conventions.md)"),
         ("benchmarks/README.md", "![x](../doc/images/demo.png)", "![x](../../images/demo.png)"),
         ("doc/a.md", "a[0](x) [b](https://c.org/a.md)", "a[0](x) [b](https://c.org/a.md)"),
@@ -38,8 +44,8 @@ def test_every_page_is_in_the_contents():
     index = (ROOT / "doc" / "index.md").read_text(encoding="utf-8")
     listed = [found["target"] for found in site_pages.LINK.finditer(index) if not found["image"]]
     assert len(set(listed)) == len(listed)
-    pages = {path.name for path in (ROOT / "doc").glob("*.md")} - {"index.md"}
-    assert pages == {target for target in listed if "/" not in target}
+    pages = {str(path.relative_to(ROOT / "doc")) for path in site_pages.pages(ROOT)}
+    assert pages - {"index.md"} == {target for target in listed if not target.startswith("../")}
     made = site_pages.contents("# A\n\n## B\n\n- [C](c.md): d\n")
     assert ":caption: B\n\nC <c.md>\n```" in made
 
@@ -103,8 +109,8 @@ def read(site, name):
 
 
 def test_the_site_has_every_page(site):
-    names = {path.stem for path in (ROOT / "doc").glob("*.md")}
-    assert names <= {path.stem for path in site.glob("*.html")}
+    names = {path.stem for path in site_pages.pages(ROOT)}
+    assert names <= {path.stem for path in site.rglob("*.html")}
     for outside in ("CHANGELOG", "test/verification/ledger", "examples/lean.py"):
         assert (site / "outside" / f"{outside}.html").is_file()
 

@@ -155,7 +155,7 @@ def test_the_force_of_the_first_steps_is_seen_at_the_cart(graph):
     """While the controller is inactive, whose commands would replace it; slowly, so that a busy
     machine keeps the rate.
     """
-    text = (Path(__file__).parents[2] / "doc" / "first_steps.md").read_text()
+    text = (Path(__file__).parents[2] / "doc" / "overview.md").read_text()
     assert "ros2 lifecycle set /pendulum_controller deactivate" in text
     rate, data = re.search(
         r"ros2 topic pub -r (\d+) /effort_controller/commands std_msgs/msg/Float64MultiArray "
