@@ -20,10 +20,11 @@ from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.score import controller_under_test
 from rbdyn_ros.evaluation.suite import Case, Suite
 from rbdyn_ros.numerics.saturation import limit_force
-from rbdyn_ros.parameters.simulation import plant_params
+from rbdyn_ros.parameters.simulation import PLANT, plant_params
 from rbdyn_ros.parameters.yaml_file import Override
 from rbdyn_ros.plant.closed_loop import ControlError
 from rbdyn_ros.plant.rollout import Rollout
+from rbdyn_ros.schema import defaults
 from rbdyn_ros.types import State
 
 PROBE = 1000  # commands
@@ -54,7 +55,8 @@ def replayed(
     law is run.
     """
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["parameters"].items()}
-    params = plant_params(values)
+    # a parameter that came later has its default, with which nothing changes
+    params = plant_params(defaults(PLANT) | values)
     for case in cases:
         before = found[case.name]
         if "record" not in before.curves:
