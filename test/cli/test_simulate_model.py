@@ -303,7 +303,7 @@ def test_the_files_of_the_page_can_be_simulated(simulate):
     """The first one is the shipped one; each runs for a while."""
     texts = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
     shipped = (ROOT / "config" / "models" / "cart_double_pendulum.yaml").read_text()
-    assert len(texts) == 2 and texts[0] in shipped
+    assert len(texts) == 3 and texts[0] in shipped
     for text in texts:
         Path("page.yaml").write_text(text)
         assert simulate("--model", "page.yaml", "--duration", "0.2")[0] == 0
