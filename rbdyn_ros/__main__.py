@@ -47,9 +47,9 @@ def main(argv: list[str] | None = None) -> int:
         sentence = f"{command} is not a command; {alternatives(command, names)}"
         print(f"{PROGRAM}: {sentence}; see `{PROGRAM} --help`", file=sys.stderr)
         return 2
-    origin.set_command(argv)
     try:
-        return _module(command).run(parser(command).parse_args(argv[1:]))
+        with origin.command(argv):
+            return _module(command).run(parser(command).parse_args(argv[1:]))
     except (console.CannotBegin, optional.MissingLibrary, ImportError) as error:
         sentence = optional.refusal_of_numba(error) if isinstance(error, ImportError) else error
         if not sentence:

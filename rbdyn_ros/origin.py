@@ -10,7 +10,8 @@ writes the same bytes again.
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -29,9 +30,14 @@ class Origin(NamedTuple):
     command: str  # as a shell would run it
 
 
-def set_command(words: Iterable[str]) -> None:
-    """Set the words of the command, without that of the program, which files are written by."""
-    _command.set(shlex.join((PACKAGE, *words)))
+@contextmanager
+def command(words: Iterable[str]) -> Iterator[None]:
+    """Let files that are written in the block name this command, given without the program."""
+    before = _command.set(shlex.join((PACKAGE, *words)))
+    try:
+        yield
+    finally:
+        _command.reset(before)
 
 
 def origin() -> Origin:

@@ -243,6 +243,7 @@ _METHODS = {
 
 
 _WITHOUT_FRICTION = ("tqdl", "euler_lagrange")
+_FRICTIONS = [k for k, name in enumerate(PARAMETERS) if name.endswith("friction")]
 _TOUCHING = 1e-9  # of the rod's length: a gap that counts as closed
 _STATE, _PARAMETERS = "state", "parameters"  # what a kernel differentiates by
 
@@ -286,9 +287,10 @@ def along(
     (n, 10, 0) unless `by_parameters`.
 
     The steps of `tqdl` depend on more than the state: there they are those of all steps together,
-    as one. Raise ValueError if an array has another shape than in `types`, if the method does not
-    apply or is not one of this package, where a step does not converge, and where something is
-    met: the derivatives are those of free motion.
+    as one. Those by the frictions are 0 for the methods and compositions that take none. Raise
+    ValueError if an array has another shape than in `types`, if the method does not apply or is
+    not one of this package, where a step does not converge, and where something is met: the
+    derivatives are those of free motion.
     """
     if integrator.name not in _METHODS:
         raise ValueError(
@@ -305,6 +307,8 @@ def along(
     C = np.zeros((len(J), SIZE, len(PARAMETERS) if by_parameters else 0))
     if by_parameters:
         C[:] = _write(*steps, _PARAMETERS)[1]
+        if integrator.composition != "none":  # which take no friction
+            C[..., _FRICTIONS] = 0.0
     if world.has_candidates(contacts):
         _require_free(contacts, S, float(state.t), float(h))
     return Derivatives(J[..., :SIZE], J[..., SIZE:], C, S[[0, -1]] if len(J) < n else S)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.size import is_sentence
+from descriptions import is_sentence
 
 from rbdyn_ros.control import law_options, law_selection
 from rbdyn_ros.evaluation import measures, suite

@@ -85,6 +85,8 @@ def compare(name, composition, params, domain, h, n, state=None):
     np.testing.assert_allclose(np.hstack((A, B)), numeric, rtol=0, atol=1e-8 * scale)
     step = 0.2 * min(system.inertia)
     numeric = jacobian(by_parameters, np.zeros(12), minus=difference, step=step).value
+    if composition != "none":  # which is refused with friction
+        numeric[:, 9:11] = 0.0
     scale = max(np.abs(numeric).max(), h)
     np.testing.assert_allclose(C, numeric, rtol=0, atol=1e-8 * scale)
     end = flow(method, system, state, input, h, n, method.options(system))

@@ -1,7 +1,7 @@
 """The tables themselves, and the answer to a name that nobody knows."""
 
 import pytest
-from benchmarks.size import is_sentence
+from descriptions import is_sentence
 
 from rbdyn_ros.parameters import tables
 from rbdyn_ros.schema import check, describe_allowed

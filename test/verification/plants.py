@@ -80,6 +80,8 @@ systems = st.builds(
     joint_damping=_floats(0.0, 0.1),
     gravity=_floats(0.0, 20.0),
     contacts=st.just(Contacts()),
+    cart_friction=st.just(0.0),
+    joint_friction=st.just(0.0),
 )
 quaternions = (
     _vector(-1.0, 1.0, 4).filter(lambda q: q @ q > 0.01).map(lambda q: q / np.sqrt(q @ q))

@@ -19,8 +19,8 @@ BINS, PANELS = 12, 9  # of the drawn numbers
 
 def write(results: CampaignResults, path: Path) -> None:
     """Draw the picture and save it. Raise OSError if it cannot be written."""
-    from cycler import cycler
     from matplotlib import rc_context
+    from matplotlib.rcsetup import cycler
 
     plan = results.plan
     numeric = [
