@@ -84,7 +84,7 @@ def verdict(trial: Trial) -> Verdict:
     sentence = f"the rod stood: at most {worst:.2f}° in the last second"
     pushes = len(trial.pushes)
     if late := pushes - len(_observed_pushes(trial)):
-        sentence += f"; but {late} of {pushes} pushes came after the end, or were not seen to act"
+        sentence += f"; but {late} of {pushes} pushes were not seen to act"
     return Verdict(True, sentence)
 
 
@@ -112,12 +112,10 @@ def summary(trial: Trial, recorded: str) -> str:
     lean, force = np.degrees(tilt(trial.q)), np.hypot(*trial.force.T)
     away = np.hypot(*(trial.q[:, :2] - trial.q[:1, :2]).T)
     settled = (f"{event} {_number(time, '.2f')} s" for event, time in settling(trial))
-    pushes = [
-        f"{_number(push.felt, '.2f')} s, asked for at {push.time:.2f} s" for push in trial.pushes
-    ]
+    pushes = [f"{_number(push.felt, '.2f')} s" for push in trial.pushes]
     rows = [
         (f"settled, below {math.degrees(SETTLED):g}°, after", ", ".join(settled)),
-        *([("pushes felt at", "; ".join(pushes))] if pushes else []),
+        *([("pushes felt at", ", ".join(pushes))] if pushes else []),
         ("largest tilt", f"{_largest(lean, '.1f')}°"),
         ("largest force", f"{_largest(force, '.1f')} N"),
         ("cart, farthest from its start", f"{_largest(away, '.2f')} m"),

@@ -4,6 +4,7 @@ energy.
 
 import math
 import time
+from bisect import insort
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,15 @@ class Setup(NamedTuple):
     travel: float  # [m]
     fault_at_travel: bool
     imu_position: float  # [m] from the joint along the rod
+
+
+class Push(NamedTuple):
+    """A wrench that acts on the rod for a while."""
+
+    wrench: Array  # (9,) as in `types.Input`
+    end: int = 0  # stamp [ns] from which on it is zero; 0: it stays until the next one
+    begin: int = 0  # stamp [ns] of the first tick in which it acts; one that has passed: the next
+    in_rod_axes: bool = False  # as the rod lies when it begins
 
 
 def _replace_obstacles(setup: Setup, rows: Array) -> Setup:
@@ -87,6 +97,7 @@ class Plant:
         `history` records the ticks.
         """
         self.state, self.history = TickState(), history or History(1)
+        self.waiting_pushes: list[Push] = []  # those that have not begun, the next one first
         self.q, self.v, self.reaction = self.state.q, self.state.v, self.state.reaction
         self.input = Input(np.zeros(2), setup.sines, np.zeros(9))
         self.step_time, self.limited = (
@@ -231,7 +242,8 @@ class Plant:
         if self.contact is not None:
             bodies.forget(self.contact, self.time)
         self.input.force[:] = 0.0
-        self.push(np.zeros(9))
+        self.waiting_pushes.clear()
+        self._begin(Push(np.zeros(9)))
         self._restart_balance()
 
     @property
@@ -249,12 +261,19 @@ class Plant:
         """The force (2,) [N] on the cart in the last tick."""
         return self.ticker.force
 
-    def push(self, wrench: Array, end: int = 0) -> None:
-        """Apply a wrench (9,) (see `types.Input`) until the stamp `end` [ns], or until the next
-        push if that is 0.
-        """
-        self.input.disturbance[:] = wrench
-        self.state.push_end = end
+    def push(self, push: Push) -> None:
+        """Let a push act from its begin on, in place of the one that acts then."""
+        if push.begin <= self.stamp:
+            self._begin(push)
+        else:
+            insort(self.waiting_pushes, push, key=lambda each: each.begin)
+
+    def _begin(self, push: Push) -> None:
+        wrench = self.input.disturbance
+        wrench[:] = push.wrench
+        if push.in_rod_axes:
+            wrench[:3], wrench[3:6] = self.to_world(wrench[:3]), self.to_world(wrench[3:6])
+        self.state.push_end = push.end
 
     def tick(self, command: tuple[float, float], wrench: Array | None = None) -> str:
         """Step to the next tick under a commanded force (2,) [N]. Return the reason of a fault, or
@@ -263,7 +282,9 @@ class Plant:
         If Newton does not converge, the plant is left in the last good state.
         """
         if wrench is not None:
-            self.push(wrench)
+            self._begin(Push(wrench))
+        while self.waiting_pushes and self.waiting_pushes[0].begin <= self.stamp:
+            self._begin(self.waiting_pushes.pop(0))
         start = time.perf_counter()
         self.limited = self.ticker.tick(command)
         self.step_time = (time.perf_counter() - start) / self.setup.tick_steps

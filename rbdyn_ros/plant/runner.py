@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from rbdyn_ros.plant.command import Command, CommandQueue
 from rbdyn_ros.plant.faults.pipeline import FaultPipeline
 from rbdyn_ros.plant.pacing import Pacer, exact_sleeps, overrun_sentence
-from rbdyn_ros.plant.plant import Plant, Setup
+from rbdyn_ros.plant.plant import Plant, Push, Setup
 from rbdyn_ros.plant.setup import RunConfig
 from rbdyn_ros.plant.signals import PlantSignals
 from rbdyn_ros.plant.statistics import Statistics
@@ -172,10 +172,10 @@ class Runner:
             self.pace, self.plant.limit = pace, pace.force_limit
             self.signals.faults.reconfigure(pace.faults, pace.seed)
 
-    def push(self, wrench: Array, end: int) -> None:
-        """Apply a wrench (9,) (see `types.Input`) to the rod until the stamp `end` [ns]."""
+    def push(self, push: Push) -> None:
+        """Let a push act on the rod, as `Plant.push` does."""
         with self.between_ticks:
-            self.plant.push(wrench, end)
+            self.plant.push(push)
 
     def recent_history(self) -> tuple[Array, Array]:
         """Return (stamps (n,), rows (n, 13)) of the newest ticks, as `History.read` does."""

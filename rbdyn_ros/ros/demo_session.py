@@ -25,7 +25,7 @@ from rbdyn_ros.plant.pacing import StallDetector
 from rbdyn_ros.plant.status import RUNNING
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.messages.messages import frames, set_xyz
+from rbdyn_ros.ros.messages.messages import frames, set_stamp, set_xyz
 from rbdyn_ros.ros.node_processes import COMING_UP, NodeProcesses
 from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.recording.recorder import CannotRecord, Recorder
@@ -40,7 +40,7 @@ TIME_FOR_BOTH = 10.0  # [s] a shorter demo, which leaves less time to recover, h
 class TipPush(NamedTuple):
     """A force on the tip."""
 
-    time: float  # [s] since the release, at which it is requested
+    time: float  # [s] since the release, at which it begins
     force: float  # [N]
     azimuth: float  # [rad] of its direction in the rod's cross-section, from the rod's x axis
     felt: float = math.nan  # [s] since the release, when it was observed to act; nan: it was not
@@ -101,7 +101,7 @@ class DemoSession:
         self.executor.add_node(self.recorder)
         self._start = 0  # [ns] simulated, of the release
         self._released, self._ended = 0.0, 0.0  # [s] steady
-        self._pushes: list[tuple[TipPush, int]] = []  # and the stamp in view when each was sent
+        self._pushes: list[tuple[TipPush, int]] = []  # and the stamp at which each begins
 
     def __enter__(self) -> "DemoSession":
         os.nice(POLITE)
@@ -170,10 +170,7 @@ class DemoSession:
         try:
             self.recorder.autostart()
             self._come_up()
-            self._release()
-            for push in script.pushes:
-                self._wait_for(push.time)
-                self._push(push)
+            self._release(script.pushes)
             self._wait_for(script.duration)
             self._ended = time.monotonic()
             self._count()
@@ -183,14 +180,16 @@ class DemoSession:
             interrupted = True
         wall_time = (self._ended or time.monotonic()) - self._released if self._released else 0.0
         end = self._start + round(script.duration * 1e9) if self._released else -1
-        pushes = tuple(push._replace(felt=self._action_time(sent)) for push, sent in self._pushes)
+        pushes = tuple(
+            push._replace(felt=self._action_time(begin)) for push, begin in self._pushes
+        )
         return self.topic_observer.trial(self._start, end, pushes, wall_time, failure, interrupted)
 
-    def _action_time(self, sent: int) -> float:
-        """Return when a push acted that was sent in view of the state of the stamp `sent` [ns]:
-        [s] since the release; nan if it was not observed.
+    def _action_time(self, begin: int) -> float:
+        """Return when a push was first observed to act that begins at the stamp `begin` [ns]:
+        [s] since the release; nan if it was not.
         """
-        seen = (stamp for stamp in self.topic_observer.disturbed if stamp >= sent)
+        seen = (stamp for stamp in self.topic_observer.disturbed if stamp >= begin)
         return (next(seen, math.nan) - self._start) * 1e-9
 
     def _come_up(self) -> None:
@@ -205,10 +204,15 @@ class DemoSession:
             f"the nodes did not start within {COMING_UP:g} s",
         )
 
-    def _release(self) -> None:
+    def _release(self, pushes: tuple) -> None:
+        """Begin. The simulator is told before at which instants to push, which a busy machine
+        cannot delay.
+        """
         self.call(self.reset_statistics, Trigger.Request(), STILL)
         self.topic_observer.forget()
         self._start, self._released = self.topic_observer.stamp, time.monotonic()
+        for push in pushes:
+            self._push(push)
         self.call(self.pause, SetBool.Request(data=False), STILL)
 
     def _wait_for(self, seconds: float) -> None:
@@ -222,12 +226,13 @@ class DemoSession:
         )
 
     def _push(self, push: TipPush) -> None:
-        message = WrenchStamped()
+        message, begin = WrenchStamped(), self._start + round(push.time * 1e9)
         message.header.frame_id = frames().tip
+        set_stamp(message.header.stamp, begin)
         x, y = push.force * math.cos(push.azimuth), push.force * math.sin(push.azimuth)
         set_xyz(message.wrench.force, (x, y, 0.0))
         self.disturbance.publish(message)
-        self._pushes.append((push, self.topic_observer.stamp))
+        self._pushes.append((push, begin))
 
     def _count(self) -> None:
         self.call(self.pause, SetBool.Request(data=True), STILL)

@@ -25,6 +25,7 @@ from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.simulation import PLANT, plant_params
 from rbdyn_ros.plant.closed_loop import travel_stop
 from rbdyn_ros.plant.pacing import StallDetector
+from rbdyn_ros.plant.plant import Push
 from rbdyn_ros.plant.rollout import Rollout, Stop
 from rbdyn_ros.plant.runner import Runner
 from rbdyn_ros.plant.status import FAULT, GIVEN_UP, REFUSES
@@ -275,13 +276,16 @@ class RosBench:
             raise LawFailed(f"the law {self.under_test.name}: {self._status}")
 
     def _push(self, pushes: tuple, begun: int) -> None:
-        """Apply the push that acts from the start on: the simulator takes one at a time, and none
-        for later.
+        """Ask for the pushes, one after the other. Raise ValueError where two overlap: the
+        simulator applies one at a time.
         """
-        if len(pushes) > 1 or any(push.time > 0.0 for push in pushes):
-            raise ValueError("over topics there is one push, from the start on")
-        for push in pushes:
-            self.runner.push(np.array(push.wrench), begun + round(push.duration * 1e9))
+        ended = 0.0
+        for push in sorted(pushes):
+            if push.time < ended - 1e-9:
+                raise ValueError("over topics one push has to end before the next one begins")
+            ended = push.time + push.duration
+            begin, end = (begun + round(t * 1e9) for t in (push.time, ended))
+            self.runner.push(Push(np.array(push.wrench), end, begin))
 
     def _turn_until(self, condition, play: bool = False) -> None:
         """Spin, and check at intervals whether the condition holds.

@@ -24,7 +24,7 @@ from rbdyn_ros.pendulum.bodies import Memory, candidate
 from rbdyn_ros.plant.closed_loop import ControlError, LawCaller
 from rbdyn_ros.plant.command import Command
 from rbdyn_ros.plant.faults import fault_options as faults
-from rbdyn_ros.plant.plant import Plant, Setup
+from rbdyn_ros.plant.plant import Plant, Push, Setup
 from rbdyn_ros.plant.runner import FAULT, PAUSED, PLAYING, Runner
 from rbdyn_ros.plant.setup import RunConfig, warm_up
 from rbdyn_ros.plant.tick import EPOCH_NS
@@ -126,7 +126,8 @@ class OfflineLoop(source.Source):
             return f"the force is {list(force)} N; it must be finite"
         plant = self._runner.plant
         factor = self._runner.pace.real_time_factor
-        self._runner.push(wrench, plant.stamp + max(plant.tick_ns, round(1e9 * HOLD * factor)))
+        hold = max(plant.tick_ns, round(1e9 * HOLD * factor))
+        self._runner.push(Push(wrench, plant.stamp + hold))
         is_pushed = bool(wrench[:3].any())
         if is_pushed and not self._is_pushed:
             self._log.add_push(plant.time, force, float(wrench[8]))

@@ -5,7 +5,7 @@ import pytest
 
 from rbdyn_ros import parameters
 from rbdyn_ros.plant import setup
-from rbdyn_ros.plant.plant import EPOCH_NS, Plant
+from rbdyn_ros.plant.plant import EPOCH_NS, Plant, Push
 from rbdyn_ros.plant.tick import History
 
 NO_WRENCH = np.zeros(9)
@@ -122,12 +122,37 @@ def test_settings_that_are_checked_are_the_ones_that_act(plant, values):
 
 def test_a_push_ends(plant):
     p = plant()
-    p.push(np.full(9, 0.1), p.stamp + 2 * p.tick_ns)
+    p.push(Push(np.full(9, 0.1), p.stamp + 2 * p.tick_ns))
     acting = []
     for _ in range(4):
         assert p.tick((0.0, 0.0)) == ""
         acting.append(p.input.disturbance.all())
     assert acting == [True, True, False, False] and not p.input.disturbance.any()
+
+
+def test_pushes_begin_at_their_stamps_in_the_axes_that_the_rod_has_then(plant):
+    p = plant(initial__orientation=(1.0, 0.0, 0.0, 0.0))
+    late, early = (p.stamp + n * p.tick_ns for n in (4, 2))
+    along = np.array((0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.4))
+    p.push(Push(along, late + p.tick_ns, late, in_rod_axes=True))
+    p.push(Push(np.full(9, 0.1), early + p.tick_ns, early))
+    acting = []
+    for _ in range(6):
+        before = p.to_world(along[:3])
+        assert p.tick((3.0, 0.0)) == ""
+        acting.append(p.input.disturbance.copy())
+        if p.stamp == late + p.tick_ns:
+            assert np.array_equal(acting[-1][:3], before) and before[2] < 1.0
+    assert [each.any() for each in acting] == [False, False, True, False, True, False]
+    assert np.array_equal(acting[2], np.full(9, 0.1))
+
+
+def test_a_reset_forgets_pushes_that_have_not_begun(plant):
+    p = plant()
+    p.push(Push(np.full(9, 0.1), 2**62, p.stamp + p.tick_ns))
+    p.reset()
+    for _ in range(3):
+        assert p.tick((0.0, 0.0)) == "" and not p.input.disturbance.any()
 
 
 @pytest.mark.parametrize("limit, factor", [(50.0, 1.0), (5.0, 0.1)])

@@ -20,6 +20,7 @@ from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
+from rbdyn_ros.plant.plant import Push  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
 from rbdyn_ros.ros.simulator.command_subscribers import force_towards  # noqa: E402
 
@@ -109,7 +110,7 @@ def test_disturbance_in_world_and_body_frames(graph):
     push = graph.publisher(WrenchStamped, "/pendulum_simulator/disturbance")
 
     def acting(message):
-        simulator.runner.push(np.zeros(9), 2**62)
+        simulator.runner.push(Push(np.zeros(9), 2**62))
         push.publish(message)
         graph.until(lambda: simulator.runner.plant.input.disturbance.any())
         return simulator.runner.plant.input.disturbance.copy()
@@ -124,8 +125,25 @@ def test_disturbance_in_world_and_body_frames(graph):
     )
     push.publish(wrench((1.0, 0.0, 0.0), "elsewhere"))
     push.publish(wrench((math.nan, 0.0, 0.0)))
-    graph.until(lambda: simulator.runner.command_queue.rejected == {"frame": 1, "not finite": 1})
+    push.publish(wrench((1.0, 0.0, 0.0), stamp=10**15))
+    expected = {"frame": 1, "not finite": 1, "future": 1}
+    graph.until(lambda: simulator.runner.command_queue.rejected == expected)
     assert simulator.runner.command_queue.rejection == ""  # of the newest command
+
+
+def test_a_disturbance_begins_at_its_stamp(graph):
+    simulator = graph.simulator(start="paused", disturbance__duration=0.05, rates__wrench=500.0)
+    felt = graph.listen(WrenchStamped, "/wrench/disturbance")
+    push = graph.publisher(WrenchStamped, "/pendulum_simulator/disturbance")
+    begin = simulator.runner.plant.stamp + 300_000_000
+    push.publish(wrench((2.0, 0.0, 0.0), stamp=begin))
+    graph.until(lambda: simulator.runner.plant.waiting_pushes)
+    simulator.runner.play()
+    graph.until(lambda: simulator.runner.plant.stamp > begin + 10**8)
+    acting = [nanoseconds(m.header.stamp) for m in felt if m.wrench.force.x > 1.9]
+    # a state is published after the tick in which the push acted
+    assert acting[0] == begin + simulator.runner.plant.tick_ns
+    assert acting[-1] - acting[0] < 50_000_000
 
 
 @pytest.mark.parametrize("height", [2.4, -0.1, 7.0])  # of the tip, of the ground, of nothing

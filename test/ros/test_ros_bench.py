@@ -81,6 +81,8 @@ def test_our_own_node_is_started_and_scored(tmp_path, pace):
     (tmp_path / "rows.yaml").write_text(
         "rows:\n  near: {measure: release, settings: {tilt: 1}, require: [settling_time <= 10, "
         "travel <= 0.7]}\n"
+        "  pushed: {measure: uptime, settings: {tilt: 1, duration: 4, runs: 1, interval: 1, "
+        "largest: 0.1}, require: [uptime >= 90]}\n"
     )
     command = [
         sys.executable,
@@ -95,10 +97,11 @@ def test_our_own_node_is_started_and_scored(tmp_path, pace):
     command += ["--over-ros", "--out", str(tmp_path / "out"), *pace]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300.0)
     assert done.returncode == 0, done.stdout + done.stderr
-    (case,) = json.loads((tmp_path / "out" / "evaluation.json").read_text())["rows"][0]["cases"]
-    assert (
-        case["values"]["settling_time"] > 0.5 and case["values"]["travel"] > 0.02
-    )  # the rod was let go, and caught
+    rows = json.loads((tmp_path / "out" / "evaluation.json").read_text())["rows"]
+    near, pushed = (row["cases"][0]["values"] for row in rows)
+    # the rod was let go, and caught
+    assert near["settling_time"] > 0.5 and near["travel"] > 0.02
+    assert pushed["pushes"] >= 2
     assert "law: lqr" in (tmp_path / "out" / "controller.log").read_text()
 
 

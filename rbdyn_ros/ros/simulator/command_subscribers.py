@@ -10,13 +10,16 @@ import numpy as np
 from geometry_msgs.msg import PointStamped, WrenchStamped
 
 from rbdyn_ros.plant.command import UNSTAMPED, Command, Rejected, check_lockstep, check_stamp
+from rbdyn_ros.plant.plant import Push
 from rbdyn_ros.plant.runner import Runner
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages import commands
 from rbdyn_ros.ros.messages.commands import check_finite, check_frame
-from rbdyn_ros.ros.messages.messages import Frames, xyz
+from rbdyn_ros.ros.messages.messages import Frames, nanoseconds, xyz
 from rbdyn_ros.ros.node import ManagedNode
-from rbdyn_ros.types import Array
+
+AHEAD = 3600.0  # [s] at most, from now to the begin of a push
+WAITING = 1000  # pushes at most that have not begun
 
 
 class CommandSubscribers:
@@ -61,18 +64,35 @@ class CommandSubscribers:
         self.command_topics.add(what)
 
     def _disturbance(self, message: WrenchStamped) -> None:
-        """Apply a wrench at its frame's origin; one of the world acts at the center of mass."""
-        heights = self._heights()
+        """Apply a wrench at its frame's origin, from the instant of its stamp on; one of the world
+        acts at the center of mass.
+        """
+        heights, plant, frames = self._heights(), self._runner.plant, self._frames
         check_frame(message.header.frame_id, tuple(heights), "~/disturbance")
         wrench = np.zeros(9)
         wrench[:3], wrench[3:6] = xyz(message.wrench.force), xyz(message.wrench.torque)
         check_finite(wrench[:6], "~/disturbance")
-        frame = message.header.frame_id
+        frame, stamp = message.header.frame_id, nanoseconds(message.header.stamp)
         wrench[8] = heights[frame]
-        if frame in (self._frames.rod, self._frames.com, self._frames.tip, self._frames.imu):
-            to_world = self._runner.plant.to_world
-            wrench[:3], wrench[3:6] = to_world(wrench[:3]), to_world(wrench[3:6])
-        self._push(wrench, self._node.parameters.values["disturbance.duration"])
+        self._check_begin(stamp)
+        duration = round(self._node.parameters.values["disturbance.duration"] * 1e9)
+        of_rod = frame in (frames.rod, frames.com, frames.tip, frames.imu)
+        self._runner.push(Push(wrench, max(stamp, plant.stamp) + duration, stamp, of_rod))
+
+    def _check_begin(self, stamp: int) -> None:
+        """Raise Rejected for a push that would begin too late, or for which there is no room."""
+        plant = self._runner.plant
+        if (ahead := (stamp - plant.stamp) * 1e-9) > AHEAD:
+            raise Rejected(
+                "future",
+                f"~/disturbance is stamped {ahead:.3f} s ahead of the simulation; a push may "
+                f"begin at most {AHEAD:g} s ahead, in simulated time",
+            )
+        if ahead > 0.0 and len(plant.waiting_pushes) >= WAITING:
+            raise Rejected(
+                "too many",
+                f"~/disturbance: {WAITING} pushes wait for their begin, the most allowed",
+            )
 
     def _clicked_point(self, message: PointStamped) -> None:
         """Push the tip horizontally towards the point, whatever its height."""
@@ -83,10 +103,8 @@ class CommandSubscribers:
         point = tuple(map(float, self._runner.plant.point(tip)))
         wrench[:3] = force_towards((x, y, point[2]), point, values["push.force"])
         wrench[6:] = tip
-        self._push(wrench, values["push.duration"])
-
-    def _push(self, wrench: Array, duration: float) -> None:
-        self._runner.push(wrench, self._runner.plant.stamp + round(duration * 1e9))
+        end = self._runner.plant.stamp + round(values["push.duration"] * 1e9)
+        self._runner.push(Push(wrench, end))
 
     def _heights(self) -> dict[str, float]:
         """Return the position [m] along the rod of the origin of each frame."""
