@@ -318,6 +318,8 @@ def reactions(model: Model, since: Array | None = None) -> Array:
     are redundant all rows share their load so that its norm is least (C.15); the shares are those
     of the present places, or with `since`, the places q (n, 7) at the last call, the mean of both.
     """
+    if not model.constraints.names:
+        return np.zeros((0, 2, 6))
     observe(model)
     add_node_reactions(model, 1.0)
     found = joint_impulses(model)
@@ -335,6 +337,8 @@ def opening(model: Model, q: Array) -> float:
     """Return the largest |C| of the joints [m], [rad] or [-] at q (n, 7), the places at the last
     `observe`, 0 without joints.
     """
+    if not model.constraints.names:
+        return 0.0
     return float(np.abs(jacobian.values(tracked_rows(model), q)).max(initial=0.0))
 
 

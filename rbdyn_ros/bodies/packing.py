@@ -25,6 +25,7 @@ from rbdyn_ros.types import Array
 COARSEST = 64.0  # times one unit is the next
 EARTH = 9.81  # [m/s^2]
 _BOUND: dict = {}
+_PLACES = {name: (k, width, in_f) for k, (name, width, in_f) in enumerate(PARTS)}
 
 
 class Elements(NamedTuple):
@@ -93,8 +94,7 @@ def bind_once(function: Callable[..., Any], arena: Arena, *numbers) -> Callable[
 def part(arena: Arena, name: str) -> Array:
     """Return a view of a part of an arena as (rows, columns), of the pairs as records."""
     f, z = arena
-    k = [part_name for part_name, _, _ in PARTS].index(name)
-    width, in_f = PARTS[k][1:]
+    k, width, in_f = _PLACES[name]
     at, n = z[2 * k], z[2 * k + 1]
     rows = (f if in_f else z)[at : at + n * width].reshape(n, width)
     return rows.view(c.PAIR)[:, 0] if name == "pairs" else rows

@@ -111,12 +111,14 @@ def run(
         return done, models.iterations(model) - before, reason
 
     def loads(done, q, v):
-        sums, of_pairs = np.zeros((of_contacts, 4)), models.contact_impulses(model)
-        owners, moments = list(model.names.contact_of), np.zeros((of_contacts, 3))
-        np.add.at(sums, owners, of_pairs)
-        np.add.at(moments, owners, of_pairs[:, :1] * contact_points(model))
-        with np.errstate(invalid="ignore"):
-            points = np.where(sums[:, :1] > 0.0, moments / sums[:, :1], np.nan)
+        sums, moments = np.zeros((of_contacts, 4)), np.zeros((of_contacts, 3))
+        points = moments
+        if of_contacts:
+            of_pairs, owners = models.contact_impulses(model), list(model.names.contact_of)
+            np.add.at(sums, owners, of_pairs)
+            np.add.at(moments, owners, of_pairs[:, :1] * contact_points(model))
+            with np.errstate(invalid="ignore"):
+                points = np.where(sums[:, :1] > 0.0, moments / sums[:, :1], np.nan)
         impulses = models.reactions(model, since[0])
         done_by_drives[0] += models.work_of_drives(model, impulses)
         means = impulses / (done * h) if done else np.zeros_like(impulses)
