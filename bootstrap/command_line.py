@@ -6,11 +6,12 @@ import shutil
 import signal
 import sys
 import time
+from pathlib import Path
 
 from bootstrap import kernels, machine, recipe
 from bootstrap.console import say
 from bootstrap.place import DISTROS, ROOT, environment, find
-from bootstrap.steps import carry_out, pending_steps
+from bootstrap.steps import STATE, carry_out, pending_steps
 from bootstrap.trouble import Trouble
 
 GUIDE = f"""\
@@ -60,7 +61,10 @@ def main(arguments):
         try:
             if before is not signal.SIG_IGN:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-            place = set_up(options.distro, options.command)
+            place = find(options.distro)
+            if made_by := other_interpreter(place):
+                os.execv(made_by, [made_by, str(ROOT / "testbed"), *arguments])
+            set_up(place, options.command)
         finally:
             signal.signal(signal.SIGINT, before)
         return become(place, options)
@@ -130,11 +134,22 @@ def distro_first(arguments):
     return [*arguments[at:end], *arguments[:at], *arguments[end:]]
 
 
-def set_up(distro, command):
-    """Bring the place up to date for a command: `test` and `setup` need everything, `setup` leaves
-    nothing to compile; return it.
+def other_interpreter(place):
+    """Return the interpreter of an environment that another version of Python has made, which is
+    not the one that runs; else None. To make the environment anew for the Python that is first on
+    PATH today would take minutes.
     """
-    place, everything = find(distro), command in ("test", "setup")
+    is_ours = (place.prefix / STATE).is_dir() and place.python.exists()
+    if not is_ours or place.site_packages.is_dir() or Path(sys.prefix) == place.prefix:
+        return None
+    return str(place.python)
+
+
+def set_up(place, command):
+    """Bring the place up to date for a command: `test` and `setup` need everything, `setup` leaves
+    nothing to compile.
+    """
+    everything = command in ("test", "setup")
     chains = [recipe.steps(place), *([recipe.extra_steps(place)] if everything else [])]
     chains += [recipe.docs_steps(place)] if everything or command == "docs" else []
     chains += [recipe.kernel_steps(place)] if command == "setup" else []
@@ -151,7 +166,6 @@ def set_up(distro, command):
             f"{place.prefix.name} is ready (ROS 2 {place.distro}) after "
             f"{time.monotonic() - start:.0f} s."
         )
-    return place
 
 
 def become(place, options):

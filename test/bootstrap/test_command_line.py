@@ -10,6 +10,7 @@ import pytest
 from bootstrap import command_line, old_python
 from bootstrap.command_line import distro_first, main, make_parser
 from bootstrap.place import ROOT, Place
+from bootstrap.steps import STATE
 
 
 def testbed(*arguments):
@@ -88,6 +89,27 @@ def test_a_folder_of_another_user(monkeypatch, capsys):
 def refused(distro, everything):
     """Fail as mkdir does in a folder that belongs to somebody else."""
     raise PermissionError(13, "Permission denied", "/elsewhere/.venv")
+
+
+def test_an_environment_keeps_the_python_that_it_was_made_by(tmp_path):
+    """Whichever is first on PATH: nothing is made anew, and the words are passed on."""
+    place = Place("jazzy", tmp_path, sourced=False)
+    assert command_line.other_interpreter(place) is None  # there is no environment
+    python = tmp_path / "bin" / "python"
+    for folder in (python.parent, tmp_path / STATE, tmp_path / "lib/python3.99/site-packages"):
+        folder.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "$@"\n')
+    python.chmod(0o755)
+    script = (
+        "import sys; from pathlib import Path; from bootstrap import command_line, place\n"
+        f"found = place.Place('jazzy', Path({str(tmp_path)!r}), sourced=False)\n"
+        "command_line.find = lambda distro: found\n"
+        "command_line.main(['exec', 'true', '--loud'])"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert ran.stdout.split() == [str(ROOT / "testbed"), "exec", "true", "--loud"], ran.stderr
+    place.site_packages.mkdir(parents=True)
+    assert command_line.other_interpreter(place) is None  # it is of this Python
 
 
 DEMO = ["environment", "wheels", "tf2_msgs", "rbdyn_ros"]
