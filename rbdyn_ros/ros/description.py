@@ -8,7 +8,7 @@ Optionally it has a <ros2_control> tag: the plugin that passes joint_states to t
 their efforts to joint_commands.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from std_msgs.msg import String
@@ -21,6 +21,7 @@ from rbdyn_ros.ros.messages import state_topics
 from rbdyn_ros.ros.messages.commands import DRIVEN, TOPIC
 from rbdyn_ros.ros.messages.sample import PlantDescription
 from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.types import System
 from rbdyn_ros.view.source import CART
 
 _ROBOT = """<?xml version="1.0"?>
@@ -53,56 +54,17 @@ _ROBOT = """<?xml version="1.0"?>
   </link>
   <link name="pendulum_com"/>
   <link name="pendulum_tip"/>
-  <link name="imu_link"/>
-  <joint name="cart_x_joint" type="prismatic">
-    <parent link="world"/>
-    <child link="cart_x_link"/>
-    <axis xyz="1 0 0"/>
-    <limit lower="-{travel}" upper="{travel}" effort="{force_limit}" velocity="1000"/>
-    <dynamics damping="{cart_damping}" friction="{cart_friction}"/>
-  </joint>
-  <joint name="cart_y_joint" type="prismatic">
-    <parent link="cart_x_link"/>
-    <child link="cart_link"/>
-    <axis xyz="0 1 0"/>
-    <limit lower="-{travel}" upper="{travel}" effort="{force_limit}" velocity="1000"/>
-    <dynamics damping="{cart_damping}" friction="{cart_friction}"/>
-  </joint>
-  <joint name="pendulum_roll_joint" type="continuous">
-    <parent link="cart_link"/>
-    <child link="pendulum_roll_link"/>
-    <axis xyz="1 0 0"/>
-    <dynamics damping="{joint_damping}" friction="{joint_friction}"/>
-  </joint>
-  <joint name="pendulum_pitch_joint" type="continuous">
-    <parent link="pendulum_roll_link"/>
-    <child link="pendulum_pitch_link"/>
-    <axis xyz="0 1 0"/>
-    <dynamics damping="{joint_damping}" friction="{joint_friction}"/>
-  </joint>
-  <joint name="pendulum_spin_joint" type="continuous">
-    <parent link="pendulum_pitch_link"/>
-    <child link="pendulum_link"/>
-    <axis xyz="0 0 1"/>
-    <dynamics damping="{joint_damping}" friction="{joint_friction}"/>
-  </joint>
-  <joint name="pendulum_com_joint" type="fixed">
-    <parent link="pendulum_link"/>
-    <child link="pendulum_com"/>
-    <origin xyz="0.0 0.0 {center}"/>
-  </joint>
-  <joint name="pendulum_tip_joint" type="fixed">
-    <parent link="pendulum_link"/>
-    <child link="pendulum_tip"/>
-    <origin xyz="0.0 0.0 {length}"/>
-  </joint>
-  <joint name="imu_link_joint" type="fixed">
-    <parent link="pendulum_link"/>
-    <child link="imu_link"/>
-    <origin xyz="0.0 0.0 {imu}"/>
-  </joint>{hardware}
+  <link name="imu_link"/>{joints}{hardware}
 </robot>
 """
+_JOINT = """
+  <joint name="{name}_joint" type="{kind}">
+    <parent link="{parent}"/>
+    <child link="{child}"/>
+    {more}
+  </joint>"""
+_LIMIT = '<limit lower="-{travel}" upper="{travel}" effort="{effort}" velocity="1000"/>'
+_DYNAMICS = '<dynamics damping="{}" friction="{}"/>'
 _INERTIAL = """
     <inertial>
       <origin xyz="{center}"/>
@@ -190,16 +152,42 @@ def urdf(
         radius=_text(params.rod_radius),
         length=_text(params.rod_length),
         rod_inertial=_inertial(system.rod_mass, (0.0, 0.0, system.center), system.inertia),
-        travel=_text(0.0 if setup.params.cart_fixed else setup.travel),
-        force_limit=_text(force_limit),
-        cart_damping=_text(setup.system.cart_damping),
-        joint_damping=_text(system.joint_damping),
-        cart_friction=_text(setup.system.cart_friction),
-        joint_friction=_text(system.joint_friction),
-        center=_text(system.center),
-        imu=_text(imu_position),
+        joints="".join(_joints(setup, system, force_limit, imu_position)),
         hardware=_hardware(hardware) if hardware else "",
     )
+
+
+def _joints(
+    setup: PlantDescription, system: System, force_limit: float, imu_position: float
+) -> Iterator[str]:
+    """Yield the slides of the cart, the hinges of the rod, and the frames on it."""
+    travel = _text(0.0 if setup.params.cart_fixed else setup.travel)
+    limit, dynamics = _text(force_limit), (system.cart_damping, system.cart_friction)
+    slide = _LIMIT.format(travel=travel, effort=limit) + _DYNAMICS.format(*map(_text, dynamics))
+    hinge = _DYNAMICS.format(_text(system.joint_damping), _text(system.joint_friction))
+    for name, kind, parent, child, axis, more in (
+        ("cart_x", "prismatic", "world", "cart_x_link", "1 0 0", slide),
+        ("cart_y", "prismatic", "cart_x_link", "cart_link", "0 1 0", slide),
+        ("pendulum_roll", "continuous", "cart_link", "pendulum_roll_link", "1 0 0", hinge),
+        (
+            "pendulum_pitch",
+            "continuous",
+            "pendulum_roll_link",
+            "pendulum_pitch_link",
+            "0 1 0",
+            hinge,
+        ),
+        ("pendulum_spin", "continuous", "pendulum_pitch_link", "pendulum_link", "0 0 1", hinge),
+    ):
+        more = f'<axis xyz="{axis}"/>{more}'
+        yield _JOINT.format(name=name, kind=kind, parent=parent, child=child, more=more)
+    for name, height in (
+        ("pendulum_com", system.center),
+        ("pendulum_tip", setup.declared.rod_length),
+        ("imu_link", imu_position),
+    ):
+        more = f'<origin xyz="{_text(0.0, 0.0, height)}"/>'
+        yield _JOINT.format(name=name, kind="fixed", parent="pendulum_link", child=name, more=more)
 
 
 def _hardware(topics: HardwareTopics) -> str:

@@ -234,3 +234,14 @@ def test_a_cart_without_mass_has_no_inertial(made):
     robot = ElementTree.fromstring(description.urdf(plant, 20.0, 0.3))
     cart = next(link for link in robot.iter("link") if link.get("name") == "cart_link")
     assert cart.find("inertial") is None and cart.find("collision") is not None
+
+
+def test_the_urdf_is_that_of_the_declared_plant(made):
+    """Who reads it to design a law does not know how the plant differs."""
+    mismatch = "cart_mass", "cart_damping", "cart_friction", "center_of_mass", "joint_damping"
+    friction = dict(cart__damping=0.2, cart__friction=0.4)
+    declared, _ = made(**friction)
+    wrong = {f"faults__mismatch__{name}": 0.5 for name in mismatch}
+    actual, _ = made(**friction, **wrong)
+    assert actual.system.cart_damping == 1.5 * declared.system.cart_damping > 0.0
+    assert description.urdf(actual, 20.0, 0.3) == description.urdf(declared, 20.0, 0.3)
