@@ -21,9 +21,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TextIO
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+from rbdyn_ros import interrupts
+
 CANNOT_WRITE, DEFECT, SIGNAL = 4, 70, 128  # exit codes; 70 is EX_SOFTWARE of sysexits.h
-USUAL = gc.get_threshold()
 
 
 class CannotBegin(RuntimeError):
@@ -65,8 +65,7 @@ def begin(program: str) -> None:
     """
 
     def leave(number: int, _frame: FrameType | None) -> None:
-        if "rbdyn_ros.interrupts" in sys.modules:  # else nothing has begun
-            sys.modules["rbdyn_ros.interrupts"].clean_up()
+        interrupts.clean_up()
         end = "\n" if getattr(getattr(sys.stderr, "buffer", None), "is_in_line", False) else ""
         os.write(2, f"{end}{program}: interrupted before there was a result\n".encode())
         os._exit(SIGNAL + number)
@@ -76,25 +75,10 @@ def begin(program: str) -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest that is free
-    for number in SIGNALS:
+    for number in interrupts.SIGNALS:
         signal.signal(number, leave)
     # the matrices have ten rows: threads of BLAS only wait for each other, all the more in a sweep
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    collect_seldom()
-
-
-def collect_seldom() -> None:
-    """Let many objects pass between two garbage collections.
-
-    Imports make a hundred thousand that stay: to search them again and again, as Python does by
-    itself, takes a tenth of the start.
-    """
-    gc.set_threshold(100_000, *USUAL[1:])
-
-
-def collect_as_usual() -> None:
-    """Collect garbage as often as Python does by itself: each collection is short."""
-    gc.set_threshold(*USUAL)
 
 
 def run(program: str, main: Callable[[], int]) -> int:
@@ -123,7 +107,7 @@ def run(program: str, main: Callable[[], int]) -> int:
         code = DEFECT
     # What is left is the end of the interpreter, which frees everything: to search it for cycles
     # before takes a quarter of the processor time of a short command.
-    for number in SIGNALS:
+    for number in interrupts.SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     gc.freeze()
     sys.stdout.flush()

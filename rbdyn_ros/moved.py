@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 from warnings import warn
 
 # within rbdyn_ros; whatever a folder holds has moved with it, but for the files above it
@@ -35,8 +35,8 @@ MOVED = {
 }
 
 
-class FormerNames(MetaPathFinder, Loader):
-    """The finder of modules by their former names."""
+class FormerNames:
+    """The finder and loader of modules by their former names."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -48,7 +48,8 @@ class FormerNames(MetaPathFinder, Loader):
         for former, present in MOVED.items():
             if name == former or name.startswith(f"{former}."):
                 now = f"{package}.{present}{name[len(former) :]}"
-                return ModuleSpec(fullname, self, origin=now)
+                loader: Any = self  # `importlib.abc.Loader` would take the start some milliseconds
+                return ModuleSpec(fullname, loader, origin=now)
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

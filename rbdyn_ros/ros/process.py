@@ -249,7 +249,6 @@ def _start(nodes: list[Any], started: list[Any], signals: Signals) -> None:
             return
         node.autostart()
         started.append(node)
-    console.collect_as_usual()  # frequent short collections: a long one would delay a message
     for node in scheduled:
         settle_collector(node.parameters.values)
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
 
-from rbdyn_ros import console, interrupts
+from rbdyn_ros import interrupts
 from rbdyn_ros.optional import MissingLibrary, no_ros, refusal_of_numba
 
 
@@ -25,7 +25,6 @@ def leave_at_once() -> None:
     """
     for number in interrupts.ending_signals():
         signal.signal(number, lambda number, frame: os._exit(0))
-    console.collect_seldom()
 
 
 NODES = {  # module within rbdyn_ros.ros, and class

@@ -22,7 +22,6 @@ import viser
 import websockets.asyncio.server
 from websockets.exceptions import InvalidHandshake
 
-from rbdyn_ros import console
 from rbdyn_ros.parameters.nodes import LOOPBACK
 
 PATIENCE = 10.0  # [s] for the server's thread to write
@@ -101,7 +100,6 @@ def keep_for_good() -> None:
     A full collection comes only after a quarter as many new objects: beside the 200 000 objects of
     the modules what is made and dropped at each picture would pile up for a quarter of an hour.
     """
-    console.collect_as_usual()  # the command has begun with few collections
     gc.collect()
     gc.freeze()
 

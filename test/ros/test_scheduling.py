@@ -24,7 +24,7 @@ HERE = sorted(os.sched_getaffinity(0))
 
 def in_a_process(code: str) -> str:
     """What Python code prints in a process of its own."""
-    head = "import os, gc, threading; from rbdyn_ros import console; from rbdyn_ros.ros import "
+    head = "import os, gc, threading; from rbdyn_ros.ros import "
     head += f"process; VALUES = {VALUES}\n"
     return subprocess.run(
         [sys.executable, "-c", head + code],
@@ -99,21 +99,6 @@ def test_the_collector(word, collects):
         f"'{word}'}}); print(gc.isenabled(), gc.get_freeze_count() > before)"
     )
     assert in_a_process(code) == f"{collects} {word != 'on'}"
-
-
-def test_garbage_is_collected_seldom_during_the_start_only():
-    code = """
-usual = gc.get_threshold()
-class Node:
-    parameters = type("", (), {"values": {}})
-    def __init__(self): console.collect_seldom(); print(gc.get_threshold() > usual)
-    def autostart(self): print(gc.get_threshold() > usual)
-    def close(self): print(gc.get_threshold() == usual)
-    def destroy_node(self): pass
-executor = type("", (), {"add_node": lambda *_: None})
-process.run((Node,), until=lambda node: True, executor=executor)
-"""
-    assert in_a_process(code).splitlines() == ["True", "True", "True"]
 
 
 def test_a_node_takes_them_as_parameters(graph):
