@@ -2,7 +2,7 @@
 
 The plant is the simulator, a board behind the bridge (`plant:=hil`), or a recorded bag
 (`plant:=replay bag:=...`). With `duration` a referee ends it after so many simulated seconds; the
-exit code shows whether the rod stood.
+exit code shows whether the rod stayed upright.
 """
 
 from launch import LaunchDescription

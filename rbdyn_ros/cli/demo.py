@@ -52,7 +52,7 @@ EXAMPLES = f"""\
 {COMMAND} --processes 2 --scenario spinning --set rod.mass=1.2
 """
 _say = message_printer(COMMAND)
-STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
+UPRIGHT, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 DURATION = setting("--duration", 20.0, "s", above=0.0)
 HOST, VIEW_PORT, VIEW_PORTS = "127.0.0.1", 8080, 100  # the first port that is tried, and how many
 BAG, LOG = "bag", "nodes.log"
@@ -125,7 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play the demo and return the exit code: 0 the rod stood at the end, 1 it did not, 2 bad
+    """Run the demo and return the exit code: 0 the rod was upright at the end, 1 it was not, 2 bad
     input, 3 there is no ROS 2, 4 a file cannot be written, 128 + n interrupted by signal n.
     """
     if missing := no_ros("start it as ./testbed demo"):
@@ -236,8 +236,8 @@ def _run_with_display(planned: DemoRequest) -> int:
     from rbdyn_ros.ros.demo_session import DemoSession, demo_plan
     from rbdyn_ros.ros.node_processes import NodeProcesses, ros_words
 
-    play = demo_plan(planned.duration, planned.release, planned.seed)
-    lean = [f"{start_options.ORIENTATION}:={list(play.orientation)}"] if play.orientation else []
+    plan = demo_plan(planned.duration, planned.release, planned.seed)
+    lean = [f"{start_options.ORIENTATION}:={list(plan.orientation)}"] if plan.orientation else []
     parameters = ros_words(planned.files, (*planned.words, *lean))
     with Interruption() as stop:
         processes = NodeProcesses(parameters, planned.out / LOG)
@@ -248,15 +248,15 @@ def _run_with_display(planned: DemoRequest) -> int:
             processes.start("simulator")
             processes.start("controller")
         try:
-            with DemoSession(processes, planned.out / BAG, LiveLine(sys.stdout), stop) as stage:
-                trial = stage.play(play)
+            with DemoSession(processes, planned.out / BAG, LiveLine(sys.stdout), stop) as session:
+                trial = session.run(plan)
                 if trial.failure:  # before the nodes are ended and the picture is drawn
-                    stage.live.close()
+                    session.live.close()
                     print(f"ends early: {trial.failure}", flush=True)
         finally:
             if view:
                 view.end()
-        return _report(planned, trial, stage.recorder.tally(), stop.signal)
+        return _report(planned, trial, session.recorder.tally(), stop.signal)
 
 
 def _view_port() -> int:
@@ -311,6 +311,6 @@ def _report(planned: DemoRequest, trial, recorded: str, signal: int) -> int:
     print("\n".join(f"wrote {path}" for path in written))
     if elsewhere:
         return _say(elsewhere, CANNOT_WRITE)
-    if judged.stood is None:
+    if judged.is_upright is None:
         return SIGNAL + signal
-    return STOOD if judged.stood else FELL
+    return UPRIGHT if judged.is_upright else FELL

@@ -57,7 +57,7 @@ With --lockstep none is: simulated time waits for each answer, so the verdict
 is that of the firmware and not of a busy machine.
 """
 _say = message_printer(COMMAND)
-STOOD, FELL, BAD_INPUT, MISSING, CANNOT_WRITE = 0, 1, 2, 3, 4
+UPRIGHT, FELL, BAD_INPUT, MISSING, CANNOT_WRITE = 0, 1, 2, 3, 4
 CORES = ("m4f", "m7")
 DURATION = setting("--duration", 20.0, "s", above=0.0)
 COUNTS = 3  # rows that say something where no frame was echoed
@@ -127,9 +127,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Test the board and return the exit code: 0 the rod stood at the end, 1 it did not, 2 bad
-    input, 3 there is no ROS 2 or no emulator, 4 a file cannot be written, 128 + n interrupted by
-    signal n.
+    """Test the board and return the exit code: 0 the rod was upright at the end, 1 it was not, 2
+    bad input, 3 there is no ROS 2 or no emulator, 4 a file cannot be written, 128 + n interrupted
+    by signal n.
     """
     if missing := no_ros("start it in `./testbed exec bash`"):
         return _say(missing, MISSING)
@@ -206,13 +206,13 @@ def _hold(
             words = [*words, "-p", "transport:=serial", "-p", f"serial.port:={board.port}"]
         log = folder / "nodes.log"
         with Interruption() as stop, HilTrial(words, log, declared) as trial:
-            played = trial.play(duration, lambda: stop.signal, live.show)
+            tested = trial.run(duration, lambda: stop.signal, live.show)
             live.close()
             if trial.failure:  # before the nodes are ended
                 print(f"ends early: {trial.failure}", flush=True)
         if str(folder) in trial.failure:  # the sentence names the file
             keep.append(folder)
-    judged = verdict(played)
+    judged = verdict(tested)
     if trial.figures:
         is_timed = math.isfinite(trial.figures.get("delay_p50_ms", math.nan))
         rows = ROWS if is_timed else ROWS[:COUNTS]
@@ -222,14 +222,18 @@ def _hold(
     print(f"{'the plant':22} {trial.plant.summary()}")
     print(judged)
     if arguments.json:
-        found = {"stood": judged.stood, "verdict": judged.sentence, "plant": trial.plant.report()}
+        found = {
+            "stood": judged.is_upright,
+            "verdict": judged.sentence,
+            "plant": trial.plant.report(),
+        }
         text = json_text(found | trial.figures, 2)
         _, elsewhere = write_or_rescue(arguments.json, text)
         if elsewhere:
             return _say(elsewhere, CANNOT_WRITE)
-    if judged.stood is None:
+    if judged.is_upright is None:
         return SIGNAL + stop.signal
-    return STOOD if judged.stood else FELL
+    return UPRIGHT if judged.is_upright else FELL
 
 
 def _fill(row: str, figures: dict) -> str:

@@ -127,7 +127,7 @@ class Tolerance(NamedTuple):
 
 BALANCE = Tolerance(math.radians(0.5), 0.02)  # of a rod that is balanced
 SWING_UP = Tolerance(math.radians(2.0), 0.05, 1.0)  # of a rod that was swung up
-# of a rod that stood for the last second of a trial
+# of a rod that was upright for the last second of a trial
 STANDING = Tolerance(math.radians(5.0), math.inf, 1.0)
 TRIAL = Tolerance(math.radians(1.0), math.inf)  # of a rod that came to rest in a trial
 # A run that has been within this tolerance stays within BALANCE.

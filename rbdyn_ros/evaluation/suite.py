@@ -39,7 +39,7 @@ from rbdyn_ros.schema import Parameter, by_name, check, flat, format_value
 T = TypeVar("T")
 ANY = "any"  # kind of law
 BISECTIONS = 10  # runs to find a boundary, about
-PLANT = "plant"  # kind of a case that tests the plant and counts for no law
+PLANT = "plant"  # kind of a case that tests the plant and is not scored
 KINDS = {
     "balance": "keeps an upright rod upright, at a set point",
     "wide": "recovers the largest tilts, where there is room to roll",
@@ -69,7 +69,7 @@ class Case(NamedTuple):
 
     @property
     def of_plant(self) -> bool:
-        """Whether the case tests the plant, and counts for no law."""
+        """Whether the case tests the plant, and is not scored."""
         return PLANT in self.kinds
 
     @property
@@ -92,7 +92,7 @@ class Row(NamedTuple):
 
     @property
     def of_plant(self) -> bool:
-        """Whether every case tests the plant, so that the row counts for no law."""
+        """Whether every case tests the plant, so that the row is not scored."""
         return all(case.of_plant for case in self.cases)
 
 
@@ -290,7 +290,7 @@ def _kinds(case: dict, where: str) -> tuple:
             )
     if PLANT in kinds and len(kinds) > 1:
         raise ValueError(
-            f"{where}: for is {list(kinds)}; {PLANT} stands alone: such a case counts for no law"
+            f"{where}: for is {list(kinds)}; {PLANT} excludes the others, as it is not scored"
         )
     return kinds
 

@@ -1,6 +1,6 @@
-"""A balancing trial as observed on the topics, and its report: whether the rod stood, and how soon
-it came to rest; a table as text; and the picture, with curves over time on the left and the paths
-of tip and cart on the right.
+"""A balancing trial as observed on the topics, and its report: whether the rod stayed upright, and
+how soon it came to rest; a table as text; and the picture, with curves over time on the left and
+the paths of tip and cart on the right.
 """
 
 import math
@@ -32,13 +32,13 @@ BLINK = 0.2  # [s] without a state, too short to leave `STANDING` and to return
 
 
 class Verdict(NamedTuple):
-    """Whether the rod stood, for the exit code, and the reason."""
+    """Whether the rod stayed upright, for the exit code, and the reason."""
 
-    stood: bool | None  # None: interrupted
+    is_upright: bool | None  # None: interrupted
     sentence: str
 
     def __str__(self) -> str:
-        return f"FAILED: {self.sentence}" if self.stood is False else self.sentence
+        return f"FAILED: {self.sentence}" if self.is_upright is False else self.sentence
 
 
 class SettlingTime(NamedTuple):
@@ -49,7 +49,7 @@ class SettlingTime(NamedTuple):
 
 
 def verdict(trial: Trial) -> Verdict:
-    """Return whether the rod stood: its tilt stayed below `STANDING` during the last second.
+    """Return whether the rod stayed upright: its tilt was below `STANDING` in the last second.
 
     What was not observed is not claimed: where states are missing from the last second there is no
     success, and pushes that came late are named. A trial that the user ended early is neither a
@@ -70,18 +70,17 @@ def verdict(trial: Trial) -> Verdict:
         why = f"; the controller reported: {trial.remark}" if trial.remark else ""
         return Verdict(
             False,
-            f"the rod did not stand: up to {worst:.0f}° in the last second, "
+            f"the rod was not upright: up to {worst:.0f}° in the last second, "
             f"{math.degrees(STANDING):g}° allowed{why}",
         )
     blind = longest_gap(trial, max(0.0, end - LAST), end)
     if blind > BLINK:
         sentence = (
-            "nobody saw whether the rod stood: no state in "
-            f"view for {blind:.1f} s of the last "
-            "second; the plant ran ahead of who watched"
+            f"it is not known whether the rod stayed upright: no state in view for {blind:.1f} s "
+            "of the last second; the plant ran ahead of the observer"
         )
         return Verdict(False, sentence)
-    sentence = f"the rod stood: at most {worst:.2f}° in the last second"
+    sentence = f"the rod stayed upright: at most {worst:.2f}° in the last second"
     pushes = len(trial.pushes)
     if late := pushes - len(_observed_pushes(trial)):
         sentence += f"; but {late} of {pushes} pushes were not seen to act"
@@ -189,14 +188,14 @@ def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: P
         f"{title} – {verdict.sentence}",
         fontsize=13,
         fontweight="bold",
-        color=RED if verdict.stood is False else BLACK,
+        color=RED if verdict.is_upright is False else BLACK,
     )
     save(figure, path, title, dpi=120)
 
 
 def _plot_tilt(axes, trial: Trial) -> None:
     axes.axhline(
-        math.degrees(STANDING), color=GREY, linewidth=0.8, linestyle="--", label="stands below"
+        math.degrees(STANDING), color=GREY, linewidth=0.8, linestyle="--", label="upright below"
     )
     axes.plot(trial.t, np.degrees(tilt(trial.q)), color=ORANGE, linewidth=1.4)
     axes.set_ylim(bottom=0.0)

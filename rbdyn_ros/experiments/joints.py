@@ -129,13 +129,13 @@ def _claims(records: dict, orders: dict) -> tuple:
     )
     claims.append(
         below(
-            "door: what its hinges bear in the first second, by both roads, differs by",
+            "door: forces on its hinges in the first second, by both methods, differ by",
             apart,
             2e-4,
         )
     )
     order = slope(orders["step"], orders["distance"])
-    claims.append(between("chain: both roads meet with order", order, 1.9, 2.1))
+    claims.append(between("chain: both methods agree with order", order, 1.9, 2.1))
     return tuple(claims)
 
 

@@ -164,14 +164,14 @@ class DemoSession:
         if not future.result().success:
             raise TrialEnded(f"{client.srv_name}: {future.result().message}")
 
-    def play(self, script: DemoPlan) -> Trial:
-        """Play the demo to its end, or to where it breaks off."""
+    def run(self, plan: DemoPlan) -> Trial:
+        """Run the demo to its end, or to where it breaks off."""
         failure, interrupted = "", False
         try:
             self.recorder.autostart()
             self._come_up()
-            self._release(script.pushes)
-            self._wait_for(script.duration)
+            self._release(plan.pushes)
+            self._wait_for(plan.duration)
             self._ended = time.monotonic()
             self._count()
         except (TrialEnded, CannotRecord) as over:
@@ -179,7 +179,7 @@ class DemoSession:
         except DemoInterrupted:
             interrupted = True
         wall_time = (self._ended or time.monotonic()) - self._released if self._released else 0.0
-        end = self._start + round(script.duration * 1e9) if self._released else -1
+        end = self._start + round(plan.duration * 1e9) if self._released else -1
         pushes = tuple(
             push._replace(felt=self._action_time(begin)) for push, begin in self._pushes
         )

@@ -43,7 +43,7 @@ class Referee(Watcher):
         failure = self._failure(self._stall.look(topic_observer.stamp))
         if self.verdict is None and (failure or topic_observer.stamp >= end):
             self.verdict = verdict(topic_observer.trial(EPOCH_NS, end, failure=failure))
-            say = self.get_logger().info if self.verdict.stood else self.get_logger().error
+            say = self.get_logger().info if self.verdict.is_upright else self.get_logger().error
             say(self.verdict.sentence)
 
     def _failure(self, still: float) -> str:
@@ -60,7 +60,7 @@ def main(args=None) -> int:
         (Referee,),
         args,
         until=lambda referee: referee.verdict,
-        failed=lambda referee: referee.verdict and not referee.verdict.stood,
+        failed=lambda referee: referee.verdict and not referee.verdict.is_upright,
     )
 
 

@@ -256,7 +256,7 @@ def test_a_second_simulator_in_the_domain_ends_the_trial(started, tmp_path):
         trial.send_signal(signal.SIGINT)
 
 
-@pytest.mark.parametrize("where", ["__init__", "play"])
+@pytest.mark.parametrize("where", ["__init__", "run"])
 def test_a_trial_that_fails_leaves_no_folder(monkeypatch, tmp_path, where):
     """Neither one that raises nor one whose sentence does not name the log."""
     from rbdyn_ros.ros.hil import hil_trial

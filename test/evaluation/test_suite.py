@@ -183,8 +183,8 @@ def test_a_case_that_is_asked_otherwise_has_another_key(read):
             "[balance, wide]",
             "[balance, plant]",
             (
-                "rows.A.cases.weak: for is ['balance', 'plant']; plant stands alone: such a case "
-                "counts for no law"
+                "rows.A.cases.weak: for is ['balance', 'plant']; plant excludes the others, as "
+                "it is not scored"
             ),
         ),
         ("y: travel", "y: way", "rows.A.picture: y is way, which is not measured; known are "),

@@ -48,7 +48,7 @@ def test_two_pendulums_side_by_side_have_a_clock_each(launch, tmp_path):
             wait_for(lambda side=side: probe.count_publishers(f"/{side}/clock") == 1)
         assert probe.count_publishers("/clock") == probe.count_subscribers("/clock") == 0
         assert [each.wait(TIMEOUT) for each in running] == [0, 0], said(tmp_path)
-        assert said(tmp_path).count("the rod stood") == 2
+        assert said(tmp_path).count("the rod stayed upright") == 2
     finally:
         probe.destroy_node()
         context.shutdown()

@@ -33,7 +33,7 @@ def test_simulation_with_a_duration_ends_with_the_verdict_and_a_bag(launch, tmp_
         "frame_prefix:=a_",
     )
     code = launch("simulation.launch.py", "monitor:=true", *arguments).wait(TIMEOUT)
-    assert code == 0 and "the rod stood" in said(tmp_path), said(tmp_path)
+    assert code == 0 and "the rod stayed upright" in said(tmp_path), said(tmp_path)
     bag = next(tmp_path.glob("rosbag2_*"))
     metadata = (bag / "metadata.yaml").read_text()
     assert "name: /lab/odometry" in metadata and "name: /clock" in metadata
@@ -50,7 +50,7 @@ def test_a_rod_that_fell_is_an_exit_code(launch, tmp_path):
         "scenario:=spinning",
     )
     code = launch("simulation.launch.py", *arguments).wait(TIMEOUT)
-    assert code == 1 and "the rod did not stand" in said(tmp_path), said(tmp_path)
+    assert code == 1 and "the rod was not upright" in said(tmp_path), said(tmp_path)
 
 
 def test_the_parameters_of_the_user_come_last_and_reach_both_nodes(launch, tmp_path):

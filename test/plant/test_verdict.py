@@ -1,5 +1,5 @@
-"""Trials that never took place: who stood, who settled when, and what the table and the picture
-make of little.
+"""Trials that never took place: who stayed upright, who settled when, and what the table and the
+picture make of little.
 """
 
 import math
@@ -55,13 +55,13 @@ def test_the_tilt_of_a_leaning_rod_is_its_angle(angle, azimuth):
 
 
 def test_only_the_last_second_counts():
-    assert verdict(trial([60.0] * 100 + [4.9] * 101)).stood
+    assert verdict(trial([60.0] * 100 + [4.9] * 101)).is_upright
     fallen = verdict(trial([0.0] * 100 + [5.1] * 101))
-    assert not fallen.stood and "5° allowed" in fallen.sentence
+    assert not fallen.is_upright and "5° allowed" in fallen.sentence
 
 
 def test_a_short_trial_counts_as_a_whole():
-    assert not verdict(trial([6.0, 0.0, 0.0])).stood
+    assert not verdict(trial([6.0, 0.0, 0.0])).is_upright
 
 
 def test_a_failure_is_the_reason_whatever_the_rod_does():
@@ -74,7 +74,7 @@ def test_a_failure_is_the_reason_whatever_the_rod_does():
 @pytest.mark.parametrize("lean", [[20.0] * 200, [170.0] * 200, []])
 def test_an_interrupted_trial_has_neither_stood_nor_fallen(lean):
     judged = verdict(trial(lean, interrupted=True))
-    assert judged.stood is None and str(judged).startswith("interrupted")
+    assert judged.is_upright is None and str(judged).startswith("interrupted")
 
 
 def test_nothing_seen_is_no_success():
@@ -90,14 +90,15 @@ def test_what_nobody_saw_of_the_last_second_is_not_claimed():
         np.r_[np.arange(0.0, 2.3, 0.01), np.arange(2.6, 3.0, 0.01)],
     ):
         unknown = verdict(trial([0.5] * len(seen), seen, duration=3.0))
-        assert not unknown.stood and "nobody saw whether the rod stood" in unknown.sentence
+        said = "it is not known whether the rod stayed upright"
+        assert not unknown.is_upright and said in unknown.sentence
     assert verdict(
         trial(
             [0.5] * 300, np.r_[np.arange(0.0, 2.0, 0.01), np.arange(2.1, 3.1, 0.01)], duration=3.1
         )
-    ).stood
+    ).is_upright
     lying = verdict(trial([80.0] * 250, duration=3.0))
-    assert not lying.stood and "did not stand: up to 80°" in lying.sentence
+    assert not lying.is_upright and "was not upright: up to 80°" in lying.sentence
 
 
 def test_pushes_that_came_too_late_are_named():
@@ -108,7 +109,7 @@ def test_pushes_that_came_too_late_are_named():
     )
     shown = trial([0.5] * 200, duration=2.0, pushes=pushes)
     judged = verdict(shown)
-    assert judged.stood and judged.sentence.endswith("but 2 of 3 pushes were not seen to act")
+    assert judged.is_upright and judged.sentence.endswith("but 2 of 3 pushes were not seen to act")
     assert "0.52 s, 3.20 s, – s" in summary(shown, "nothing")
     assert verdict(shown._replace(pushes=pushes[:1])).sentence.endswith("in the last second")
 

@@ -101,7 +101,7 @@ def test_a_signal_ends_both_nodes_in_one_process(graph):
 
 @pytest.mark.parametrize(
     ("law", "duration", "code", "sentence"),
-    [("lqr", 8.0, 0, "the rod stood"), ("rest", 2.0, 1, "the rod did not stand")],
+    [("lqr", 8.0, 0, "the rod stayed upright"), ("rest", 2.0, 1, "the rod was not upright")],
 )
 def test_the_referee_ends_with_the_verdict(graph, law, duration, code, sentence):
     """In lockstep, so that no neighbor takes the rod down."""

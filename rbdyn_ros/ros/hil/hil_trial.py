@@ -85,7 +85,7 @@ class HilTrial:
         self._processes.end()
         leave(self._node)
 
-    def play(
+    def run(
         self,
         duration: float,
         interrupted: Callable[[], object],

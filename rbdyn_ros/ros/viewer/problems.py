@@ -123,7 +123,7 @@ def _of_controller(facts: Facts) -> Iterator[Alert]:
     if status.startswith(FAULT):
         yield Alert(
             f"{name} stopped: {status.removeprefix(FAULT)}.",
-            f"Mend the cause, then ros2 lifecycle set {name} activate.",
+            f"Remove the cause, then ros2 lifecycle set {name} activate.",
         )
     elif status.startswith(REFUSES):
         why = status.removeprefix(REFUSES)
