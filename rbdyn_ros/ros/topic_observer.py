@@ -18,7 +18,7 @@ from rbdyn_ros.evaluation.trial import Trial, tilt
 from rbdyn_ros.plant.pacing import StallDetector
 from rbdyn_ros.plant.status import FAULT, GIVEN_UP, REFUSES, phase
 from rbdyn_ros.ros import diagnostics, qos
-from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
+from rbdyn_ros.ros.messages.messages import labeled, nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.types import Array
 
@@ -171,7 +171,7 @@ class TopicObserver:
         self.forces.append((nanoseconds(message.header.stamp), *message.effort[:2]))
 
     def _integrator(self, message: Float64MultiArray) -> None:
-        row = dict(zip((dim.label for dim in message.layout.dim), message.data))
+        row = labeled(message)
         if missing := [name for name in ENERGIES if not math.isfinite(row.get(name, math.nan))]:
             raise ValueError(f"it has no finite {', '.join(missing)} by the labels in layout.dim")
         time, energy, drift = (row[name] for name in ENERGIES)

@@ -18,7 +18,6 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.ros.messages.messages import (
     SECOND,
@@ -93,12 +92,11 @@ class _Reader:
     """The places of numbers in the messages of a topic.
 
     In a message of another layout they are searched from the beginning. A subclass has `_look`,
-    which is called at the end of the stamp, if the messages begin with one, and raises ValueError
-    if something is missing; and `_numbers`, for an encoding that only the middleware can read.
+    which is called at the end of the stamp with which the messages begin, and raises ValueError if
+    something is missing; and `_numbers`, for an encoding that only the middleware can read.
     """
 
     _kind: type
-    _is_stamped = True
     _look: Callable[[Walk], Places]
     _numbers: Callable[[Any], tuple[float, ...]]
 
@@ -106,14 +104,13 @@ class _Reader:
         self._size, self._same = -1, list[tuple[slice, bytes]]()
 
     def read(self, data: bytes) -> tuple[int, tuple[float, ...]]:
-        """Return (stamp [ns] or 0, numbers). Raise ValueError as `_look` and `instant` do, and for
+        """Return (stamp [ns], numbers). Raise ValueError as `_look` and `instant` do, and for
         a message that is cut off.
         """
         if not self._is_known(data) and not self._learn(data):
             message = deserialize(data, self._kind)
-            stamp = instant_of(message.header) if self._is_stamped else 0
-            return stamp, self._numbers(message)
-        seconds, fraction = self._stamp.unpack_from(data, HEAD) if self._is_stamped else (0, 0)
+            return instant_of(message.header), self._numbers(message)
+        seconds, fraction = self._stamp.unpack_from(data, HEAD)
         numbers: tuple[float, ...] = ()
         for block, place in self._doubles:
             numbers += block.unpack_from(data, place)
@@ -132,7 +129,7 @@ class _Reader:
         if order is None:
             return False
         walk = Walk(data, order)
-        walk.skip(_STAMP if self._is_stamped else 0)
+        walk.skip(_STAMP)
         same, doubles = self._look(walk)
         self._stamp = struct.Struct(f"{order}iI")
         self._doubles = [(struct.Struct(f"{order}{count}d"), place) for place, count in doubles]
@@ -255,32 +252,6 @@ class WrenchBytes(_Reader):
         start = walk.at
         self._frame = walk.text()
         return [slice(start, walk.at)], [(walk.doubles(6), 6)]
-
-
-class LabeledBytes(_Reader):
-    """Reads serialized Float64MultiArray messages whose numbers are named in `layout.dim`."""
-
-    _kind, _is_stamped = Float64MultiArray, False
-
-    def numbers(self, data: bytes) -> dict[str, float]:
-        """Return the numbers by label. Raise ValueError if the message is cut off."""
-        _, numbers = self.read(data)
-        return dict(zip(self._labels, numbers))
-
-    def _numbers(self, message: Float64MultiArray) -> tuple[float, ...]:
-        self._labels = [dimension.label for dimension in message.layout.dim]
-        return tuple(message.data)
-
-    def _look(self, walk: Walk) -> Places:
-        start, self._labels = walk.at, []
-        for _ in range(walk.length()):
-            self._labels.append(walk.text())
-            walk.align(4)
-            walk.skip(2 * 4)  # size, stride
-        walk.align(4)
-        walk.skip(4)  # data_offset
-        count = walk.length()
-        return [slice(start, walk.at)], [(walk.doubles(count), count)]
 
 
 _TIME = struct.Struct("<iI")

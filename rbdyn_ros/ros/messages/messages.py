@@ -113,3 +113,8 @@ def label_array(labels: tuple[str, ...]) -> Float64MultiArray:
     array = Float64MultiArray(data=[0.0] * len(labels))
     array.layout.dim = [MultiArrayDimension(label=label, size=1, stride=1) for label in labels]
     return array
+
+
+def labeled(array: Float64MultiArray) -> dict[str, float]:
+    """Return the numbers of an array by their labels in `layout.dim`."""
+    return dict(zip((dimension.label for dimension in array.layout.dim), array.data))

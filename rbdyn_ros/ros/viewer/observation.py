@@ -27,8 +27,8 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.plant.tick import EPOCH_NS
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages import commands
-from rbdyn_ros.ros.messages.cdr import LabeledBytes, OdometryBytes, RodMotion, Wrench, WrenchBytes
-from rbdyn_ros.ros.messages.messages import SECOND, Frames, xyz
+from rbdyn_ros.ros.messages.cdr import OdometryBytes, RodMotion, Wrench, WrenchBytes
+from rbdyn_ros.ros.messages.messages import SECOND, Frames, labeled, xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.messages.state_topics import COMMAND_LABELS
 from rbdyn_ros.ros.viewer import readings
@@ -64,7 +64,6 @@ READERS: dict[str, Callable[[], Callable[[bytes], Any]]] = {
     **dict.fromkeys(
         (APPLIED, JOINT, CONTACT, DISTURBANCE, commands.CART), lambda: WrenchBytes().wrench
     ),
-    BALANCE: lambda: LabeledBytes().numbers,
 }
 
 
@@ -357,8 +356,11 @@ class Observation:
             self._groups[group] = Polled(self._node)
         self._groups[group].listen(kind, topic, arrive, profile, raw=read is not None)
 
-    def _note_commands(self, numbers: dict[str, float]) -> None:
-        """Note the time if the plant has accepted another command since the last message."""
+    def _note_commands(self, message: Float64MultiArray) -> None:
+        """Keep the numbers by their labels, and note the time if the plant has accepted another
+        command since the last message.
+        """
+        numbers = self.newest[BALANCE] = labeled(message)
         accepted = numbers.get(ACCEPTED, math.nan)
         if not math.isnan(accepted - self._accepted) and accepted != self._accepted:
             self.arrived[commands.CART] = time.monotonic()
