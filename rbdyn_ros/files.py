@@ -143,7 +143,7 @@ def write_table(table: dict[str, Any], path: str | Path) -> None:
 
 def write_csv(columns: dict[str, Any], file: BinaryIO) -> None:
     """Write columns (n,) by name as text, a line for each row."""
-    text = io.TextIOWrapper(file, encoding="ascii", newline="")
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*(column.tolist() for column in columns.values())))

@@ -1,7 +1,6 @@
 """The command `experiment`: a question, its figure, its numbers, and a verdict that may fail."""
 
 import argparse
-import csv
 import pkgutil
 from collections.abc import Iterator
 from functools import partial
@@ -10,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 from textwrap import shorten
 
-from rbdyn_ros.files import expand, make_folder, write_or_rescue
+from rbdyn_ros.files import expand, make_folder, write_or_rescue, write_table
 from rbdyn_ros.parameters.command_line import (
     FORMAT,
     add_options,
@@ -189,7 +188,7 @@ def _files(name: str, experiment, outcome, form: str, animate: str | None) -> It
     from rbdyn_ros.figures import canvas, save
 
     for table, columns in outcome.tables.items():
-        yield f"{name}_{table}.csv", partial(_write_table, columns)
+        yield f"{name}_{table}.csv", partial(write_table, columns)
     with rc_context(STYLE):
         figure = canvas(11.0, 7.0)
         experiment.draw(outcome, figure)
@@ -197,13 +196,6 @@ def _files(name: str, experiment, outcome, form: str, animate: str | None) -> It
     yield f"{name}.{form}", lambda draft: save(figure, draft, title, dpi=130)
     if animate:
         yield f"{name}.{animate}", lambda draft: _film(experiment, outcome, draft, animate)
-
-
-def _write_table(columns: dict, path: Path) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values()))
 
 
 def _film(experiment, outcome, path: Path, kind: str) -> None:
