@@ -21,7 +21,7 @@ from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
 from rbdyn_ros.plant import setup  # noqa: E402
 from rbdyn_ros.plant.runner import Runner  # noqa: E402
 from rbdyn_ros.ros import description, rviz_view
-from rbdyn_ros.ros.messages import sample  # noqa: E402
+from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
 from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
 
@@ -236,12 +236,17 @@ def test_a_cart_without_mass_has_no_inertial(made):
     assert cart.find("inertial") is None and cart.find("collision") is not None
 
 
-def test_the_urdf_is_that_of_the_declared_plant(made):
-    """Who reads it to design a law does not know how the plant differs."""
-    mismatch = "cart_mass", "cart_damping", "cart_friction", "center_of_mass", "joint_damping"
+def test_urdf_and_static_frames_are_those_of_the_declared_plant(made):
+    """Who reads them to design a law does not know how the plant differs."""
+    mismatch = "cart_mass", "cart_damping", "cart_friction", "rod_length", "joint_damping"
     friction = dict(cart__damping=0.2, cart__friction=0.4)
     declared, _ = made(**friction)
     wrong = {f"faults__mismatch__{name}": 0.5 for name in mismatch}
     actual, _ = made(**friction, **wrong)
     assert actual.system.cart_damping == 1.5 * declared.system.cart_damping > 0.0
-    assert description.urdf(actual, 20.0, 0.3) == description.urdf(declared, 20.0, 0.3)
+    text = description.urdf(actual, 20.0, 0.3)
+    assert text == description.urdf(declared, 20.0, 0.3)
+    for edge in state_topics.static(frames(), actual, 0.3).transforms:
+        joint = ElementTree.fromstring(text).find(f"joint/child[@link='{edge.child_frame_id}']/..")
+        height = edge.transform.translation.z
+        assert joint.find("origin").get("xyz") == f"0.0 0.0 {height}"

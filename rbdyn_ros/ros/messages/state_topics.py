@@ -21,6 +21,7 @@ from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
 from rbdyn_ros.geometry import vec
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.pendulum.coulomb_friction import CREEP
 from rbdyn_ros.pendulum.world import NAMES
 from rbdyn_ros.pendulum.world import names as contact_names
@@ -181,10 +182,10 @@ class Moving:
 
 
 def static(frames: Frames, setup: PlantDescription, imu_position: float) -> TFMessage:
-    """Return the message of /tf_static: the frames on the rod."""
+    """Return the message of /tf_static: frames on the rod, where robot_description has them."""
     along = (
-        (frames.com, setup.system.center),
-        (frames.tip, setup.params.rod_length),
+        (frames.com, spherical_pendulum.build(setup.declared).center),
+        (frames.tip, setup.declared.rod_length),
         (frames.imu, imu_position),
     )
     message = TFMessage(transforms=[_edge(frames.rod, child) for child, _ in along])
