@@ -10,8 +10,10 @@ it says in two lines; the pictures are the same, so these lines are left out.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rbdyn_ros import origin
@@ -52,17 +54,30 @@ def save(figure, path: str | Path, title: str, dpi: float | None = None) -> None
 
     Raise OSError if it cannot be written.
     """
+    _write(figure, path, Path(path).suffix.lower(), title, {"dpi": dpi or figure.dpi})
+
+
+def svg(figure, title: str) -> bytes:
+    """Return a figure as SVG for a page, its text as text, with the metadata that `save` writes."""
+    written = BytesIO()
+    _write(figure, written, ".svg", title, {}, {"svg.fonttype": "none"})
+    return written.getvalue()
+
+
+def _write(
+    figure,
+    file: str | Path | BytesIO,
+    suffix: str,
+    title: str,
+    options: Mapping[str, float],
+    style: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     from matplotlib import rc_context
 
-    suffix = Path(path).suffix.lower()
-    style = {"svg.hashsalt": origin.PACKAGE, "pdf.fonttype": 42}  # fonts that journals accept
+    # fonts that journals accept
+    style = {"svg.hashsalt": origin.PACKAGE, "pdf.fonttype": 42, **style}
     with rc_context(style):  # pyrefly: ignore
-        figure.savefig(
-            path,
-            dpi=dpi or figure.dpi,
-            format=suffix[1:],
-            metadata=_metadata(suffix, title),
-        )
+        figure.savefig(file, format=suffix[1:], metadata=_metadata(suffix, title), **options)
 
 
 def _metadata(suffix: str, title: str) -> dict[str, str | None]:

@@ -138,6 +138,15 @@ def test_a_figure_says_what_made_it(draw, suffix):
         assert part in content
 
 
+def test_a_figure_of_a_page_says_what_made_it():
+    """The one of the same figure has the same bytes."""
+    figure = figures.canvas(2.0, 1.5)
+    drawn, made = figures.svg(figure, "A title"), origin.origin()
+    assert drawn == figures.svg(figure, "A title")
+    for part in ("A title", made.program, made.commit.partition(" ")[0]):
+        assert part in drawn.decode()
+
+
 def test_a_png_says_what_made_it(draw, tmp_path):
     draw("a.png")
     found, made = Image.open(tmp_path / "a.png").info, origin.origin()
