@@ -58,7 +58,7 @@ def save(figure, path: str | Path, title: str, dpi: float | None = None) -> None
 
 
 def svg(figure, title: str) -> bytes:
-    """Return a figure as SVG for a page, its text as text, with the metadata that `save` writes."""
+    """Return a figure as SVG for a page, with text as text and the metadata of `save`."""
     written = BytesIO()
     _write(figure, written, ".svg", title, {}, {"svg.fonttype": "none"})
     return written.getvalue()
