@@ -12,7 +12,6 @@ import argparse
 import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -86,11 +85,10 @@ def mathjax(folder: Path) -> bool:
                 file=sys.stderr,
             )
             return False
-        with tarfile.open(Path(work, done.stdout.split()[-1])) as package:
-            for name in (f"es5/{SCRIPT}", "LICENSE"):
-                path = folder / "mathjax" / Path(name).name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(package.extractfile(f"package/{name}").read())
+        shutil.unpack_archive(Path(work, done.stdout.split()[-1]), work)
+        (folder / "mathjax").mkdir(parents=True)
+        for name in (f"es5/{SCRIPT}", "LICENSE"):
+            shutil.copy(Path(work, "package", name), folder / "mathjax")
     return True
 
 

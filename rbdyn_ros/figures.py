@@ -75,8 +75,8 @@ def _write(
     from matplotlib import rc_context
 
     # fonts that journals accept
-    style = {"svg.hashsalt": origin.PACKAGE, "pdf.fonttype": 42, **style}
-    with rc_context(style):  # pyrefly: ignore
+    fixed = {"svg.hashsalt": origin.PACKAGE, "pdf.fonttype": 42}
+    with rc_context({**fixed, **style}):  # pyrefly: ignore
         figure.savefig(file, format=suffix[1:], metadata=_metadata(suffix, title), **options)
 
 

@@ -133,8 +133,7 @@ def template(name: str, package: str = "rbdyn_ros.evaluation") -> Any:
         loader=ChoiceLoader(folders), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = number
-    environment.globals["origin"] = origin()
-    return environment.get_template(name)
+    return environment.get_template(name, globals={"origin": origin()})
 
 
 def page(made: Evaluation) -> str:
