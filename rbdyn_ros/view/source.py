@@ -202,8 +202,8 @@ class Source:
     what it can.
 
     Every method may be called from any thread, and all but `set_control` and `set_law`, which may
-    compile or ask another process, return at once. They return a refusal as a sentence, "" if there is none; one
-    that comes later is an event REFUSED. None raises for what a person may do.
+    compile or ask another process, return at once. They return a refusal as a sentence, "" if
+    there is none; one that comes later is an event REFUSED. None raises for what a person may do.
     """
 
     title = ""  # what is shown, such as "lqr, rk4" or "/pendulum_simulator"
