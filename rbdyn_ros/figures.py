@@ -33,7 +33,7 @@ PALETTE = (
 )
 BLUE, ORANGE, GREEN, PURPLE, PINK, BROWN, SKY, YELLOW, NAVY, RED = PALETTE
 BLACK, GREY = "#222222", "#5e5e5e"  # of what is exact, and of what only guides the eye
-_LINES = "-", "--", ":", "-."  # of the first ten lines, of the next ten, and so on
+_LINES = "-", "--", "-.", ":"
 _UNITS = {"degrees": "°", "": "–"}
 _NO_DATE = {".pdf": "CreationDate", ".svg": "Date"}  # else two runs write different bytes
 logging.getLogger("matplotlib").addFilter(
@@ -116,8 +116,13 @@ def axis_label(name: str, unit: str = "") -> str:
 
 
 def line_looks(count: int) -> list[dict[str, str]]:
-    """Return color and style of so many lines in one figure, no two alike up to forty."""
-    kinds = [{"color": color, "linestyle": line} for line in _LINES for color in PALETTE]
+    """Return color and style of so many lines in one figure, no two alike up to forty.
+
+    The style changes after four of the ten colors, so that those which are hardest to tell apart
+    differ in it, too, such as orange and brown.
+    """
+    places = [(turn + k // 4, color) for turn in range(4) for k, color in enumerate(PALETTE)]
+    kinds = [{"color": color, "linestyle": _LINES[line % 4]} for line, color in places]
     return [kinds[i % len(kinds)] for i in range(count)]
 
 
