@@ -207,7 +207,7 @@ class Page:
             dark_mode=is_dark,
             show_logo=False,
             show_share_button=False,
-            brand_color=(31, 98, 210),
+            brand_color=(47, 116, 224),  # 3:1 or more on white and on the dark page
         )
 
     def _toggle(self, name: str) -> None:
