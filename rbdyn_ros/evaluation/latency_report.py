@@ -19,7 +19,7 @@ from rbdyn_ros.evaluation.latency import (
     loss,
     unanswered_share,
 )
-from rbdyn_ros.figures import BLUE, GREY, ORANGE, RED, draw_legend
+from rbdyn_ros.figures import BLUE, GREY, ORANGE, RED, draw_legend, label_axes
 from rbdyn_ros.files import json_text
 from rbdyn_ros.origin import origin
 
@@ -125,7 +125,8 @@ def svg(latency: Latency, limits: dict[str, float]) -> str:
         _draw_tail(row[0], figure)
         _draw_trend(row[1], figure)
         _draw_limits(row[0], {level: limits.get(f"monitor.{level}.{name}") for level in LEVELS})
-        row[0].set_ylabel(f"{TITLES[name]}\nshare that takes longer [–]")
+        label_axes(row[0], "time [ms]", f"{TITLES[name]}\nshare that takes longer [–]")
+        label_axes(row[1], "time after the warm-up [s]", "time [ms]")
     drawn = figures.svg(canvas, "Times of the loop").decode()
     return drawn[drawn.index("<svg") :]  # without the header of a file
 
@@ -150,7 +151,7 @@ def _draw_tail(axes, figure: Figure) -> None:
         )
     axes.set_xscale("symlog", linthresh=1e-2)
     axes.set_xlim(left=0.0)
-    axes.set(yscale="log", ylim=(_TAIL, 1.0), xlabel="time [ms]")
+    axes.set(yscale="log", ylim=(_TAIL, 1.0))
 
 
 def _draw_trend(axes, figure: Figure) -> None:
@@ -159,7 +160,7 @@ def _draw_trend(axes, figure: Figure) -> None:
     axes.plot(begin, 1e3 * most, color=ORANGE, linewidth=1.0, label=largest)
     axes.plot(begin, 1e3 * mean, color=BLUE, linewidth=1.2, label="mean")
     room = 1.25 * axes.get_ylim()[1]  # for the legend
-    axes.set(ylim=(0.0, room), ylabel="time [ms]", xlabel="time after the warm-up [s]")
+    axes.set_ylim(0.0, room)
     draw_legend(axes, loc="upper right", fontsize=7)
 
 
@@ -172,7 +173,9 @@ def _draw_limits(axes, limits: dict) -> None:
             axes.annotate(
                 level,
                 place,
+                (-2, 0),
                 xycoords=("data", "axes fraction"),
+                textcoords="offset points",
                 fontsize=7,
                 color=LEVELS[level],
                 ha="right",

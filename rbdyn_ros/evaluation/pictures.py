@@ -56,12 +56,12 @@ def _draw_runs(cases: list):
         cart = np.hypot(np.array(c["x"]) - goal[0], np.array(c["y"]) - goal[1])
         for axes, values in zip(rows, (c["tilt"], cart, c["force"])):
             axes.plot(c["t"], values, linewidth=1.3, label=case.label or None, **look)
-    rows[0].axhline(0.5, color=GREY, linewidth=0.8, linestyle="--")
-    rows[1].axhline(0.02, color=GREY, linewidth=0.8, linestyle="--")
+    rows[0].axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
+    rows[1].axhline(0.02, color=GREY, linewidth=0.8, linestyle=":")
     for axes, name in zip(rows, ("tilt [°]", "cart from its\nset point [m]", "force [N]")):
         label_axes(axes, "", name)
         axes.set_ylim(bottom=0.0)
-    rows[-1].set_xlabel("time [s]; dashed: settled is below", fontsize=9)
+    rows[-1].set_xlabel("time [s]; dotted in gray: settled is below", fontsize=9)
     if len(cases) > 1:
         labels = rows[0].get_legend_handles_labels()
         draw_legend(figure, *labels, loc="outside right upper")
