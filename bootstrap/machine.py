@@ -22,7 +22,14 @@ TOOLS = (
         ("arm-none-eabi-gcc",),
         ("gcc-arm-none-eabi", "libnewlib-arm-none-eabi"),
     ),
+    (
+        "a compiler to WebAssembly",
+        ("wasm-ld",),
+        ("clang", "lld", "wasi-libc", "libclang-rt-dev-wasm32"),
+    ),
+    ("npm for the site", ("npm",), ("npm",)),
 )
+INSTALL = "apt-get", "install", "-y", "--no-install-recommends"
 
 SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"  # where dpkg looks for what it runs
 
@@ -66,13 +73,7 @@ def ensure(sourced):
     if not missing:
         return
     named = ", ".join(need.what for need in missing)
-    install = [
-        "apt-get",
-        "install",
-        "-y",
-        "--no-install-recommends",
-        *(need.package for need in missing),
-    ]
+    install = [*INSTALL, *(need.package for need in missing)]
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         raise Trouble(
             f"this machine lacks {named}. Install it, then run the same command again:\n"
@@ -97,23 +98,37 @@ def offer_tools():
     missing = [
         (what, packages) for what, names, packages in TOOLS if not any(map(shutil.which, names))
     ]
-    if not missing:
-        return
-    named = ", ".join(what for what, _ in missing)
-    packages = [package for _, packages in missing for package in packages]
-    install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
-    if os.geteuid() == 0 and shutil.which("apt-get"):
-        say(f"This machine lacks {named}: installing {', '.join(packages)}, a minute or two.")
+    if missing and os.geteuid() == 0 and shutil.which("apt-get"):
+        say(f"This machine lacks {listed(missing)}: installing them takes some minutes.")
+        missing = install_tools(missing)
+    if missing:
+        packages = [package for _, packages in missing for package in packages]
+        say(
+            f"This machine lacks {listed(missing)}: the tests that need it are skipped. To run "
+            f"them, install it:\n    sudo {' '.join((*INSTALL, *packages))}"
+        )
+
+
+def listed(missing):
+    """Return what is missing in words."""
+    return ", ".join(what for what, _ in missing)
+
+
+def install_tools(missing):
+    """Install the packages of one tool after the other; say which fail, and return their tools."""
+    try:
+        apt(["apt-get", "update"])
+    except Trouble as trouble:
+        say(str(trouble))
+        return missing
+    left = []
+    for what, packages in missing:
         try:
-            apt(["apt-get", "update"])
-            apt(install)
-            return
+            apt([*INSTALL, *packages])
         except Trouble as trouble:
             say(str(trouble))
-    say(
-        f"This machine lacks {named}: the tests that need it are skipped. To run them, install it:"
-        f"\n    sudo {' '.join(install)}"
-    )
+            left.append((what, packages))
+    return left
 
 
 def apt(command):

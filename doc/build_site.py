@@ -4,7 +4,8 @@
     ./testbed docs --out FOLDER
 
 A warning of Sphinx ends it, and so does a link within the site that leads nowhere. The pendulum in
-the browser (doc/play) is part of the site where the tools that it is made with are installed.
+the browser (doc/play) is part of the site where the tools that it is made with are installed, and
+MathJax, which shows the equations, where npm is; else browsers fetch it from a network.
 """
 
 import argparse
@@ -14,10 +15,13 @@ import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 STRICT = ("--fail-on-warning", "--keep-going", "--quiet", "--fresh-env")
+
+MATHJAX, SCRIPT = "mathjax@3.2.2", "tex-svg-full.js"  # one file, with every extension and font
 
 
 class Page(HTMLParser):
@@ -66,6 +70,28 @@ def play(folder: Path) -> bool:
     return not subprocess.run(command, stdout=subprocess.DEVNULL).returncode
 
 
+def mathjax(folder: Path) -> bool:
+    """Fetch MathJax with its license into a folder; return whether that could be done, and say why
+    not.
+    """
+    fetch = ("npm", "pack", MATHJAX, "--loglevel=error", "--prefer-offline", "--fetch-retries=0")
+    with TemporaryDirectory() as work:
+        try:
+            done = subprocess.run(fetch, cwd=work, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            why = getattr(error, "stderr", None) or error
+            print(
+                f"the site's equations need a network: npm brings no MathJax: {why}",
+                file=sys.stderr,
+            )
+            return False
+        shutil.unpack_archive(Path(work, done.stdout.split()[-1]), work)
+        (folder / "mathjax").mkdir(parents=True)
+        for name in (f"es5/{SCRIPT}", "LICENSE"):
+            shutil.copy(Path(work, "package", name), folder / "mathjax")
+    return True
+
+
 def main() -> int:
     """Build the site and print the path of its first page; return 1 where something is wrong."""
     parser = argparse.ArgumentParser(
@@ -91,6 +117,9 @@ def main() -> int:
     site, settings = out / "html", ROOT / "doc"
     extra = [] if arguments.no_play or not play(out / "extra") else [out / "extra"]
     words = [f"--define=html_extra_path={path}" for path in extra]
+    if mathjax(out / "static"):
+        words.append(f"--define=html_static_path=site.css,{out / 'static'}")
+        words.append(f"--define=mathjax_path=mathjax/{SCRIPT}")
     folders = ("--conf-dir", settings, "--doctree-dir", out / "doctrees", out / "source", site)
     done = subprocess.run([sys.executable, "-m", "sphinx", *STRICT, *words, *map(str, folders)])
     if done.returncode:

@@ -10,8 +10,10 @@ it says in two lines; the pictures are the same, so these lines are left out.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rbdyn_ros import origin
@@ -31,7 +33,7 @@ PALETTE = (
 )
 BLUE, ORANGE, GREEN, PURPLE, PINK, BROWN, SKY, YELLOW, NAVY, RED = PALETTE
 BLACK, GREY = "#222222", "#5e5e5e"  # of what is exact, and of what only guides the eye
-_LINES = "-", "--", ":", "-."  # of the first ten lines, of the next ten, and so on
+_LINES = "-", "--", "-.", ":"
 _UNITS = {"degrees": "°", "": "–"}
 _NO_DATE = {".pdf": "CreationDate", ".svg": "Date"}  # else two runs write different bytes
 logging.getLogger("matplotlib").addFilter(
@@ -52,17 +54,30 @@ def save(figure, path: str | Path, title: str, dpi: float | None = None) -> None
 
     Raise OSError if it cannot be written.
     """
+    _write(figure, path, Path(path).suffix.lower(), title, {"dpi": dpi or figure.dpi})
+
+
+def svg(figure, title: str) -> bytes:
+    """Return a figure as SVG for a page, with text as text and the metadata of `save`."""
+    written = BytesIO()
+    _write(figure, written, ".svg", title, {}, {"svg.fonttype": "none"})
+    return written.getvalue()
+
+
+def _write(
+    figure,
+    file: str | Path | BytesIO,
+    suffix: str,
+    title: str,
+    options: Mapping[str, float],
+    style: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     from matplotlib import rc_context
 
-    suffix = Path(path).suffix.lower()
-    style = {"svg.hashsalt": origin.PACKAGE, "pdf.fonttype": 42}  # fonts that journals accept
-    with rc_context(style):  # pyrefly: ignore
-        figure.savefig(
-            path,
-            dpi=dpi or figure.dpi,
-            format=suffix[1:],
-            metadata=_metadata(suffix, title),
-        )
+    # fonts that journals accept
+    fixed = {"svg.hashsalt": origin.PACKAGE, "pdf.fonttype": 42}
+    with rc_context({**fixed, **style}):  # pyrefly: ignore
+        figure.savefig(file, format=suffix[1:], metadata=_metadata(suffix, title), **options)
 
 
 def _metadata(suffix: str, title: str) -> dict[str, str | None]:
@@ -101,8 +116,13 @@ def axis_label(name: str, unit: str = "") -> str:
 
 
 def line_looks(count: int) -> list[dict[str, str]]:
-    """Return color and style of so many lines in one figure, no two alike up to forty."""
-    kinds = [{"color": color, "linestyle": line} for line in _LINES for color in PALETTE]
+    """Return color and style of so many lines in one figure, no two alike up to forty.
+
+    The style changes after four of the ten colors, so that those which are hardest to tell apart
+    differ in it, too, such as orange and brown.
+    """
+    places = [(turn + k // 4, color) for turn in range(4) for k, color in enumerate(PALETTE)]
+    kinds = [{"color": color, "linestyle": _LINES[line % 4]} for line, color in places]
     return [kinds[i % len(kinds)] for i in range(count)]
 
 

@@ -4,10 +4,11 @@ import os
 import subprocess
 import sys
 from contextvars import ContextVar
+from itertools import combinations
 
 import numpy as np
 import pytest
-from color_vision import closest, colors_of, difference
+from color_vision import VISION, ciede2000, closest, colors_of, difference, lab
 from matplotlib.image import imread
 from PIL import Image
 
@@ -69,6 +70,35 @@ def test_the_colors_of_a_figure_are_those_of_its_lines_marks_and_areas():
 def test_no_two_of_forty_lines_look_alike():
     looks = [tuple(look.items()) for look in figures.line_looks(40)]
     assert len(set(looks)) == 40
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ((50.0, 2.6772, -79.7751), (50.0, 0.0, -82.7485), 2.0425),
+        ((50.0, -1.0, 2.0), (50.0, 0.0, 0.0), 2.3669),
+        ((50.0, 2.5, 0.0), (56.0, -27.0, -3.0), 31.9030),
+        ((60.2574, -34.0099, 36.2677), (60.4626, -34.1751, 39.4387), 1.2644),
+        ((2.0776, 0.0795, -1.1350), (0.9033, -0.0636, -0.5514), 0.9082),
+    ],
+)
+def test_ciede2000_has_the_numbers_of_its_authors(one, other, expected):
+    """Sharma, Wu and Dalal, table 1."""
+    assert ciede2000(one, other) == pytest.approx(expected, abs=1e-4)
+
+
+def test_ten_lines_of_one_style_can_be_told_by_ciede2000_as_well():
+    """Of all ten colors the least difference is 10.5, of those in one style 15."""
+    by_style: dict = {}
+    for look in figures.line_looks(10):
+        by_style.setdefault(look["linestyle"], []).append(look["color"])
+    least = min(
+        ciede2000(lab(a, vision), lab(b, vision))
+        for colors in by_style.values()
+        for a, b in combinations(colors, 2)
+        for vision in VISION
+    )
+    assert least >= 15.0
 
 
 # labels
@@ -136,6 +166,15 @@ def test_a_figure_says_what_made_it(draw, suffix):
     made = origin.origin()
     for part in ("A title", made.program, "rbdyn_ros x", made.commit.partition(" ")[0]):
         assert part in content
+
+
+def test_a_figure_of_a_page_says_what_made_it():
+    """The one of the same figure has the same bytes."""
+    figure = figures.canvas(2.0, 1.5)
+    drawn, made = figures.svg(figure, "A title"), origin.origin()
+    assert drawn == figures.svg(figure, "A title")
+    for part in ("A title", made.program, made.commit.partition(" ")[0]):
+        assert part in drawn.decode()
 
 
 def test_a_png_says_what_made_it(draw, tmp_path):

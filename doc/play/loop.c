@@ -14,8 +14,8 @@ static const float DESIGN[4] = GAINS;
 
 static plant_state plant;
 static float commands[RING][2]; /* [N], the newest of them at `newest`, before it the one of the period before */
-static int newest, delay, is_pulled;
-static double elapsed, set_point[2], pointer[3]; /* [s], [m] */
+static int newest, delay;
+static double elapsed, set_point[2], pointer[3], stiffness; /* [s], [m], [N/m] of the spring, 0 while nobody pulls */
 
 static const float *force(void) /* that acts on the cart [N] */
 {
@@ -38,7 +38,7 @@ API void loop_reset(double angle) /* a rod at rest that leans by `angle` [rad], 
 {
     plant_lean(&plant, angle);
     memset(commands, 0, sizeof commands);
-    elapsed = set_point[0] = set_point[1] = is_pulled = 0;
+    elapsed = set_point[0] = set_point[1] = stiffness = 0;
 }
 
 API void loop_plant(double cart, double rod, double length) /* [kg], [kg], [m] of a solid cylinder */
@@ -75,19 +75,18 @@ API void loop_pull(double at, double x, double y, double z) /* the rod, `at` [m]
     pointer[0] = x;
     pointer[1] = y;
     pointer[2] = z;
-    is_pulled = 1;
+    stiffness = STIFFNESS;
 }
 
 API void loop_release(void)
 {
-    is_pulled = 0;
-    memset(plant.push, 0, sizeof plant.push);
+    stiffness = 0;
 }
 
 static void pull(void) /* with the force of the spring, its norm limited */
 {
     for (int i = 0; i < 3; i++)
-        plant.push[i] = STIFFNESS * (pointer[i] - (i < 2 ? plant.x[i] : 0) - plant.at * plant.k[i]);
+        plant.push[i] = stiffness * (pointer[i] - (i < 2 ? plant.x[i] : 0) - plant.at * plant.k[i]);
     double norm = sqrt(dot(plant.push, plant.push, 3));
     for (int i = 0; i < 3 && norm > LARGEST_PULL; i++)
         plant.push[i] *= LARGEST_PULL / norm;
@@ -104,8 +103,7 @@ API void loop_step(int periods) /* of 2 ms: a state, the force that answers it, 
             newest = (newest + 1) % RING;
             lqr_force(state, commands[newest]);
         }
-        if (is_pulled)
-            pull();
+        pull();
         plant_step(&plant, force(), STEP);
         elapsed += STEP;
     }

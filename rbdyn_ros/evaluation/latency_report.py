@@ -4,12 +4,12 @@ a link to anything else, with pictures of the times and of their trend over the 
 
 import math
 from importlib import import_module
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rbdyn_ros import figures
 from rbdyn_ros.evaluation.latency import (
     WARNING,
     WRONG,
@@ -19,8 +19,9 @@ from rbdyn_ros.evaluation.latency import (
     loss,
     unanswered_share,
 )
-from rbdyn_ros.figures import BLUE, GREY, ORANGE, RED, draw_legend
+from rbdyn_ros.figures import BLUE, GREY, ORANGE, RED, draw_legend, label_axes
 from rbdyn_ros.files import json_text
+from rbdyn_ros.origin import origin
 
 _TEMPLATE = """\
 <!DOCTYPE html>
@@ -28,6 +29,7 @@ _TEMPLATE = """\
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
+<meta name="generator" content="{{ origin.program }}">
 <title>Loop monitor: {{ verdict }}</title>
 <style>
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 70em;
@@ -76,6 +78,8 @@ stamps advance. A command's age is the newest state's stamp less the stamp that 
 repeats, in simulated time. The round trip is from a state to its command. Percentiles come from
 a histogram of fixed size, within 1.2 %; minimum, mean and maximum are exact. The same numbers are
 in monitor.json.</small></p>
+<p><small>Written by {{ origin.program }}{{ ", commit " ~ origin.commit if origin.commit }}:
+<code>{{ origin.command }}</code></small></p>
 </body>
 </html>
 """
@@ -88,7 +92,9 @@ def page(made: dict[str, Any], picture: str) -> str:
 
     template = Environment(autoescape=True, trim_blocks=True).from_string(_TEMPLATE)
     rows = [(name, made[key]) for key, name in _NAMES.items()]
-    return template.render(**made, rows=rows, picture=picture, milliseconds=_milliseconds)
+    return template.render(
+        **made, rows=rows, picture=picture, milliseconds=_milliseconds, origin=origin()
+    )
 
 
 def _milliseconds(seconds: float | None) -> str:
@@ -119,8 +125,10 @@ def svg(latency: Latency, limits: dict[str, float]) -> str:
         _draw_tail(row[0], figure)
         _draw_trend(row[1], figure)
         _draw_limits(row[0], {level: limits.get(f"monitor.{level}.{name}") for level in LEVELS})
-        row[0].set_ylabel(f"{TITLES[name]}\nshare that takes longer [–]")
-    return _text(canvas)
+        label_axes(row[0], "time [ms]", f"{TITLES[name]}\nshare that takes longer [–]")
+        label_axes(row[1], "time after the warm-up [s]", "time [ms]")
+    drawn = figures.svg(canvas, "Times of the loop").decode()
+    return drawn[drawn.index("<svg") :]  # without the header of a file
 
 
 def _draw_tail(axes, figure: Figure) -> None:
@@ -143,7 +151,7 @@ def _draw_tail(axes, figure: Figure) -> None:
         )
     axes.set_xscale("symlog", linthresh=1e-2)
     axes.set_xlim(left=0.0)
-    axes.set(yscale="log", ylim=(_TAIL, 1.0), xlabel="time [ms]")
+    axes.set(yscale="log", ylim=(_TAIL, 1.0))
 
 
 def _draw_trend(axes, figure: Figure) -> None:
@@ -152,7 +160,7 @@ def _draw_trend(axes, figure: Figure) -> None:
     axes.plot(begin, 1e3 * most, color=ORANGE, linewidth=1.0, label=largest)
     axes.plot(begin, 1e3 * mean, color=BLUE, linewidth=1.2, label="mean")
     room = 1.25 * axes.get_ylim()[1]  # for the legend
-    axes.set(ylim=(0.0, room), ylabel="time [ms]", xlabel="time after the warm-up [s]")
+    axes.set_ylim(0.0, room)
     draw_legend(axes, loc="upper right", fontsize=7)
 
 
@@ -165,7 +173,9 @@ def _draw_limits(axes, limits: dict) -> None:
             axes.annotate(
                 level,
                 place,
+                (-2, 0),
                 xycoords=("data", "axes fraction"),
+                textcoords="offset points",
                 fontsize=7,
                 color=LEVELS[level],
                 ha="right",
@@ -173,13 +183,6 @@ def _draw_limits(axes, limits: dict) -> None:
                 rotation=90,
             )
             axes.set_xlim(right=max(axes.get_xlim()[1], 2e3 * limit))
-
-
-def _text(canvas) -> str:
-    """Return the <svg> element of the picture, without the header of a file."""
-    drawn = StringIO()
-    canvas.savefig(drawn, format="svg", metadata={"Date": None})
-    return drawn.getvalue()[drawn.getvalue().index("<svg") :]
 
 
 PERCENTS = (50.0, 90.0, 99.0, 99.9)
@@ -249,6 +252,7 @@ def prepare() -> None:
     """
     for name in ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2"):
         import_module(name)
+    origin()  # which keeps the commit
 
 
 def write(folder: Path, made: dict[str, Any], latency: Latency) -> list[Path]:

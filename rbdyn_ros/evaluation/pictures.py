@@ -1,11 +1,11 @@
 """The curves of a row as a picture, whose form depends on what its cases recorded."""
 
 import base64
-import io
 import math
 
 import numpy as np
 
+from rbdyn_ros import figures
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.suite import Row, setting, unit_of
@@ -39,11 +39,11 @@ def svg(row: Row, cases: list[Criterion]) -> bytes:
             case for case in drawn if len(case.curves.get(key, ())) > 1
         ]  # one start is no histogram
         if chosen and not row.picture:
-            return _render(draw(chosen))
+            return figures.svg(draw(chosen), row.title)
     measured = {
         case.name: case for case in cases if row.picture and row.picture["y"] in case.values
     }
-    return _render(_draw_sweep(row, measured)) if measured else b""
+    return figures.svg(_draw_sweep(row, measured), row.title) if measured else b""
 
 
 def _draw_runs(cases: list):
@@ -56,12 +56,12 @@ def _draw_runs(cases: list):
         cart = np.hypot(np.array(c["x"]) - goal[0], np.array(c["y"]) - goal[1])
         for axes, values in zip(rows, (c["tilt"], cart, c["force"])):
             axes.plot(c["t"], values, linewidth=1.3, label=case.label or None, **look)
-    rows[0].axhline(0.5, color=GREY, linewidth=0.8, linestyle="--")
-    rows[1].axhline(0.02, color=GREY, linewidth=0.8, linestyle="--")
+    rows[0].axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
+    rows[1].axhline(0.02, color=GREY, linewidth=0.8, linestyle=":")
     for axes, name in zip(rows, ("tilt [°]", "cart from its\nset point [m]", "force [N]")):
         label_axes(axes, "", name)
         axes.set_ylim(bottom=0.0)
-    rows[-1].set_xlabel("time [s]; dashed: settled is below", fontsize=9)
+    rows[-1].set_xlabel("time [s]; dotted in gray: settled is below", fontsize=9)
     if len(cases) > 1:
         labels = rows[0].get_legend_handles_labels()
         draw_legend(figure, *labels, loc="outside right upper")
@@ -181,20 +181,10 @@ def _draw_sweep(row: Row, measured: dict):
     return figure
 
 
-def address(figure) -> str:
+def address(figure, title: str) -> str:
     """Return the figure as SVG, as the address of an <img>."""
-    return _address(_render(figure))
+    return _address(figures.svg(figure, title))
 
 
 def _address(drawn: bytes) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(drawn).decode() if drawn else ""
-
-
-def _render(figure) -> bytes:
-    """Return the figure as SVG, the same bytes for the same figure."""
-    from matplotlib import rc_context
-
-    written = io.BytesIO()
-    with rc_context({"svg.hashsalt": "rbdyn_ros", "svg.fonttype": "none"}):
-        figure.savefig(written, format="svg", metadata={"Date": None})
-    return written.getvalue()

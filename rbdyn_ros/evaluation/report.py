@@ -23,6 +23,7 @@ from rbdyn_ros.evaluation.results import (
 )
 from rbdyn_ros.evaluation.suite import KINDS, Case, Row, Suite
 from rbdyn_ros.files import json_text
+from rbdyn_ros.origin import origin
 from rbdyn_ros.schema import flat
 
 JSON, PAGE = "evaluation.json", "report.html"
@@ -122,7 +123,9 @@ def _seeds(suite: Suite) -> list:
 
 
 def template(name: str, package: str = "rbdyn_ros.evaluation") -> Any:
-    """Return a page's template from a package; it may include `style.html` of this one."""
+    """Return a page's template from a package; it may include `style.html`, which says in the
+    page's metadata what wrote it, and `origin.html`, which says so at its end, of this one.
+    """
     from jinja2 import ChoiceLoader, Environment, PackageLoader
 
     folders = [PackageLoader(each, ".") for each in (package, "rbdyn_ros.evaluation")]
@@ -130,7 +133,7 @@ def template(name: str, package: str = "rbdyn_ros.evaluation") -> Any:
         loader=ChoiceLoader(folders), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = number
-    return environment.get_template(name)
+    return environment.get_template(name, globals={"origin": origin()})
 
 
 def page(made: Evaluation) -> str:

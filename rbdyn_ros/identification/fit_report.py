@@ -281,7 +281,7 @@ def page(
     shown: dict[str, Any] = {"redesign": redesign}
     if isinstance(redesign, Redesign):
         shown = {"redesign": None, "laws": [_law(each) for each in redesign.loops]}
-        shown["loops"] = pictures.address(loops(redesign))
+        shown["loops"] = pictures.address(loops(redesign), "Predicted loops of lqr")
     return template("fit_report.html", "rbdyn_ros.identification").render(
         found=found,
         recordings=names,
@@ -293,8 +293,8 @@ def page(
         doubts=[_sentence(text) for text in remarks],
         notes=notes,
         quantities=[(name, unit) for _, name, unit, _ in QUANTITIES],
-        changes=pictures.address(changed) if changed else "",
-        residuals=pictures.address(residuals(found.curves)),
+        changes=pictures.address(changed, "Changes of the numbers") if changed else "",
+        residuals=pictures.address(residuals(found.curves), "Residuals"),
         delay=found.given.get(DELAY, 0.0),
         **shown,
     )

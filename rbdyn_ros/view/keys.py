@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import viser
 
-from rbdyn_ros.schema import choices_of
 from rbdyn_ros.view.server import Writer
 from rbdyn_ros.view.source import Source
 
@@ -43,13 +42,12 @@ class Keys:
         self._modals: dict[int, Any] = {}  # the help that is open, by the browser's number
         self.keys = (
             Key("space", "Pause or play", lambda client: self._toggle()),
-            # the space bar does nothing while a tab of the panel has the focus
             Key("P", "Pause or play", lambda client: self._toggle()),
             Key("R", f"Reset {source.resets}", lambda client: source.reset()),
             Key("N", "One step, while paused", lambda client: source.step()),
             *(
-                Key("12345"[k], f"Law {name}", lambda client, name=name: self._choose(name))
-                for k, name in enumerate(self._laws())
+                Key("12345"[k], f"Law {name}", lambda client, name=name: source.set_law(name))
+                for k, name in enumerate(law for law in LAWS if law in source.laws)
             ),
             Key("C", "Camera as at the start", show["Home"]),
             Key("F", "Camera follows the cart, or stays", show["Follow"]),
@@ -64,16 +62,6 @@ class Keys:
         def _(event: viser.CommandEvent) -> None:
             if event.client is not None:
                 refuse(event.client, key.label, key.act(event.client) or "")
-
-    def _laws(self) -> tuple[str, ...]:
-        """Return the laws that have a key: those of LAWS that the source offers."""
-        for control in self._source.controls():
-            if control.parameter.name == "law":
-                return tuple(law for law in LAWS if law in choices_of(control.parameter))
-        return ()
-
-    def _choose(self, law: str) -> str:
-        return self._source.set_control("law", law)
 
     def _toggle(self) -> str:
         state = self._source.latest()

@@ -42,8 +42,18 @@ NAME = "Inverted spherical pendulum"  # of the panel, and of the browser's tab
 FAREWELL_TIME = 0.3  # [s] once viser is stopped it sends no more
 FAREWELL = "Start it again as before; this page then connects by itself."
 CAMERA = (3.6, -4.6, 2.4), (0.0, 0.0, 0.95)  # [m] where it is, what it looks at
-# on an upright screen, whose lower half the panel covers
+# on an upright screen, whose lower third the panel covers
 PORTRAIT, PHONE = 1.2, ((5.9, -7.6, 1.9), (0.0, 0.0, -1.05))
+# For what viser has no option: on a phone its panel covers 60 % of the height, and 320 px of the
+# width; a tab that is clicked keeps the focus, and with it the space bar.
+SUITED = """
+<style>
+[style*="max-height: 60%"] { max-height: 36% !important; width: 100% !important; }
+[style*="max-height: 60%"] [style*="width: 20em"] { width: 100% !important; }
+</style>
+<img hidden alt="" src="data:," onerror="document.addEventListener('click', click =>
+    click.detail && click.target.closest('[role=tab]')?.blur())">
+"""
 VIEWER = TABLES["viewer"]
 FOLLOWED = 0.005  # [m] by which the cart moves before the camera does
 UNWATCHED = 0.1  # [s] between two checks for browsers
@@ -171,6 +181,7 @@ class Page:
             self._toolbar.add_events(gui)
         # the browser's tab: the page moves a title from where it stands into its head
         gui.add_markdown(f"<title>{NAME}</title>")
+        gui.add_html(SUITED)
 
         @server.on_client_connect
         async def _(client: viser.ClientHandle) -> None:
@@ -196,7 +207,7 @@ class Page:
             dark_mode=is_dark,
             show_logo=False,
             show_share_button=False,
-            brand_color=(31, 98, 210),
+            brand_color=(47, 116, 224),  # 3:1 or more on white and on the dark page
         )
 
     def _toggle(self, name: str) -> None:

@@ -16,7 +16,7 @@ SPAN, RATE = 10.0, 20.0  # [s] shown; [Hz] at which samples are kept
 POINTS = int(SPAN * RATE)
 # [px] what a window 800 high leaves for all plots; the highest of one, its frame, the axis of time
 ROOM, HIGHEST, FRAME, TIME_AXIS = 462, 118, 11, 24
-_BLUE, _ORANGE, _GREEN, _RED = "#1f62d2", "#e07a2e", "#288c50", "#d62828"
+_BLUE, _ORANGE, _GREEN, _RED = "#2f74e0", "#e07a2e", "#288c50", "#d62828"
 _GREY, _PALE = "#7a828a", "#b4bac0"
 MARKED, FAULT = (IMPACT, WATCHDOG, PUSH), "fault: "
 _BELOW, _ABOVE = -1.0, 2.0  # of the plot, whose marks reach from 0 to 1
@@ -75,7 +75,9 @@ PLOTS = (
         (Curve("", _BLUE, lambda s: 1e3 * s.command_age, False),),
     ),
     Plot(
-        "real-time factor", (0.0, 1.0), (Curve("", _GREEN, lambda s: s.real_time_factor, False),)
+        "real-time factor [–]",
+        (0.0, 1.0),
+        (Curve("", _GREEN, lambda s: s.real_time_factor, False),),
     ),
 )
 

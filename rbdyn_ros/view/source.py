@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rbdyn_ros.schema import Parameter, format_value
+from rbdyn_ros.schema import Parameter, choices_of, format_value
 from rbdyn_ros.types import Vector
 
 Planar = tuple[float, float]
@@ -201,9 +201,9 @@ class Source:
     """A source of states, and a sink of pushes. This one can do nothing; each real one overrides
     what it can.
 
-    Every method may be called from any thread, and all but `set_control`, which may compile or ask
-    another process, return at once. They return a refusal as a sentence, "" if there is none; one
-    that comes later is an event REFUSED. None raises for what a person may do.
+    Every method may be called from any thread, and all but `set_control` and `set_law`, which may
+    compile or ask another process, return at once. They return a refusal as a sentence, "" if
+    there is none; one that comes later is an event REFUSED. None raises for what a person may do.
     """
 
     title = ""  # what is shown, such as "lqr, rk4" or "/pendulum_simulator"
@@ -235,6 +235,18 @@ class Source:
     def set_control(self, name: str, value: Any) -> str:
         """Change a value; return the sentence of the refusal, or ""."""
         return f"{name} cannot be changed here"
+
+    @property
+    def laws(self) -> Sequence[str]:
+        """The laws that keys choose by `set_law`."""
+        for control in self.controls():
+            if control.parameter.name == "law":
+                return choices_of(control.parameter)
+        return ()
+
+    def set_law(self, law: str) -> str:
+        """Choose another law; as `set_control` does."""
+        return self.set_control("law", law)
 
     def set_disturbance(self, height: float, force: Vector) -> str:
         """Let `force` [N, world] act on the rod at `height` [m] from the joint.

@@ -66,16 +66,24 @@ def test_dpkg_finds_its_tools_on_a_path_without_sbin(bare, monkeypatch):
     assert "/usr/sbin" in seen[0].split(":")
 
 
-INSTALL = "install -y --no-install-recommends chromium qemu-system-arm gcc-arm-none-eabi "
+INSTALL = "install -y --no-install-recommends"
+PACKAGES = (
+    "chromium",
+    "qemu-system-arm",
+    "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    "clang lld wasi-libc libclang-rt-dev-wasm32",
+    "npm",
+)
 
 
 def test_root_installs_what_only_some_tests_need(bare, monkeypatch, capsys):
     monkeypatch.setattr(machine.os, "geteuid", lambda: 0)
     machine.offer_tools()
-    assert (bare / "calls").read_text() == f"update\n{INSTALL}libnewlib-arm-none-eabi\n"
-    assert (
-        "lacks a browser for the live view, an emulator of Arm boards" in capsys.readouterr().err
-    )
+    called = (bare / "calls").read_text().splitlines()
+    assert called == ["update", *(f"{INSTALL} {packages}" for packages in PACKAGES)]
+    said = capsys.readouterr().err
+    assert "lacks a browser for the live view, an emulator of Arm boards" in said
+    assert "are skipped" not in said
 
 
 def test_without_these_tools_a_user_is_shown_the_command_and_goes_on(bare, monkeypatch, capsys):
@@ -83,7 +91,18 @@ def test_without_these_tools_a_user_is_shown_the_command_and_goes_on(bare, monke
     machine.offer_tools()
     assert not (bare / "calls").exists()
     said = capsys.readouterr().err
-    assert "are skipped" in said and f"sudo apt-get {INSTALL}libnewlib-arm-none-eabi" in said
+    assert "are skipped" in said and f"sudo apt-get {INSTALL} {' '.join(PACKAGES)}" in said
+
+
+def test_a_tool_that_cannot_be_installed_keeps_no_other_away(bare, monkeypatch, capsys):
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 0)
+    fails = "case $* in *wasi*) echo E: no wasi-libc; exit 100;; esac"
+    (bare / "apt-get").write_text(f'#!/bin/sh\necho "$@" >> {bare}/calls\n{fails}\n')
+    machine.offer_tools()
+    said = capsys.readouterr().err
+    assert (bare / "calls").read_text().splitlines()[-1] == f"{INSTALL} npm"
+    assert "E: no wasi-libc" in said
+    assert "lacks a compiler to WebAssembly: the tests that need it are skipped" in said
 
 
 def test_tools_that_cannot_be_installed_are_shown_and_left_out(bare, monkeypatch, capsys):
@@ -95,7 +114,7 @@ def test_tools_that_cannot_be_installed_are_shown_and_left_out(bare, monkeypatch
 
 
 def test_of_tools_that_are_there_nothing_is_said(bare, capsys):
-    for name in ("google-chrome", "qemu-system-arm", "arm-none-eabi-gcc"):
+    for name in ("google-chrome", "qemu-system-arm", "arm-none-eabi-gcc", "wasm-ld", "npm"):
         (bare / name).write_text("#!/bin/sh\n")
         (bare / name).chmod(0o755)
     machine.offer_tools()

@@ -1,5 +1,6 @@
 """`evaluate`: a law is scored; what is written, what is said, what is kept when it ends early."""
 
+import base64
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rbdyn_ros import __main__ as program
+from rbdyn_ros import origin
 
 ROOT = Path(__file__).parents[2]
 LAW = """\
@@ -102,6 +104,16 @@ def test_the_report_stands_alone(scored):
         and "3.276" in page
         and "≤ 3.5" in page
     )
+
+
+def test_the_report_and_its_figures_say_what_made_them(scored):
+    page = (scored[0] / "report.html").read_text()
+    made = origin.origin()
+    assert f'<meta name="generator" content="{made.program}">' in page
+    assert page.count(f"{origin.PACKAGE} evaluate --") == 2  # in the metadata, and to be read
+    assert made.commit.partition(" ")[0] in page
+    drawn = base64.b64decode(page.partition("svg+xml;base64,")[2].partition('"')[0]).decode()
+    assert made.program in drawn and f"{origin.PACKAGE} evaluate --" in drawn
 
 
 def test_results_say_when_where_and_with_what_they_were_measured(scored):

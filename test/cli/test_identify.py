@@ -431,6 +431,7 @@ def test_the_report_tells_numbers_experiments_and_margins(run, tmp_path, capsys)
     assert "0 of 4" in text and "the rod on a scale, with --set rod.mass" in text
     assert "larger tilts at 1 to 5 Hz" not in text  # tells nothing of a factor that all share
     assert text.count("data:image/svg+xml") == 2  # no changes without intervals
+    assert text.count("rbdyn_ros identify ") == 2  # what wrote it, in its metadata and to be read
     assert "new law, plant as fitted" in text
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path, PurePosixPath
 
 import pytest
+from view_browser import LIMIT
 
 from doc import build_site, site_pages
 from rbdyn_ros import __main__ as program
@@ -87,6 +88,12 @@ def test_a_page_that_cannot_be_built_is_left_out(tmp_path, monkeypatch, capfd):
     assert "the page doc/play is not built: it needs clang" in capfd.readouterr().err
 
 
+def test_without_npm_the_equations_need_a_network(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not build_site.mathjax(tmp_path / "static") and not (tmp_path / "static").exists()
+    assert "equations need a network: npm brings no MathJax" in capsys.readouterr().err
+
+
 def demand_sphinx():
     for name in LIBRARIES:
         pytest.importorskip(name, reason=f"{name} is not installed (./testbed test brings it)")
@@ -119,6 +126,26 @@ def test_every_equation_of_a_page_is_on_the_site(site):
     for path in (ROOT / "doc").glob("*.md"):
         count = len(re.findall(r"^\$\$$", path.read_text(encoding="utf-8"), re.MULTILINE)) // 2
         assert read(site, path.stem).count(r"\[") >= count, path.name
+
+
+def test_equations_are_typeset_without_a_network(browser, site):
+    if not (site / "_static" / "mathjax").is_dir():
+        pytest.skip("the site has no MathJax: npm or its registry is missing")
+    with browser.new_context(offline=True) as offline:
+        tab, errors = offline.new_page(), []
+        tab.set_default_timeout(1e3 * LIMIT)
+        tab.on("pageerror", lambda error: errors.append(str(error)))
+        tab.on("requestfailed", lambda request: errors.append(request.url))
+        for name in ("control", "nonsmooth"):
+            tab.goto((site / f"{name}.html").as_uri())
+            tab.wait_for_function("window.MathJax?.startup?.promise")
+            tab.evaluate("MathJax.startup.promise")
+            asked, made, refused = tab.evaluate(
+                "['.math', 'mjx-container', 'mjx-merror, [data-mjx-error]']"
+                ".map(kind => document.querySelectorAll(`article :is(${kind})`).length)"
+            )
+            assert (made, refused) == (asked, 0) and made > 100
+        assert errors == []
 
 
 def test_an_equation_of_two_lines_keeps_its_number(tmp_path):

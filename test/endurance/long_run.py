@@ -10,7 +10,16 @@ import psutil
 from checks import Check
 from loop_watch import Watch
 
-from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, canvas
+from rbdyn_ros.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    canvas,
+    draw_legend,
+    label_axes,
+    save,
+)
 from rbdyn_ros.ros.node_processes import COMING_UP, NodeProcesses
 
 SETTLED = 0.3  # part of a run after which caches, rings and allocators have filled
@@ -139,6 +148,8 @@ def draw_figure(samples: list[ResourceSample], names: tuple[str, ...], path: Pat
     """Draw the samples into the PNG `path`; `names` of the processes. Raise OSError if it cannot
     be written.
     """
+    from matplotlib.ticker import LogLocator
+
     figure = canvas(10.0, 7.0)
     memory, trip, missed = figure.subplots(3, 1, sharex=True)
     t = np.array([sample.t for sample in samples]) / 60.0
@@ -149,16 +160,14 @@ def draw_figure(samples: list[ResourceSample], names: tuple[str, ...], path: Pat
     memory.axvspan(
         0.0, SETTLED * t[-1], color=GREY, alpha=0.12, linewidth=0, label="left out: caches fill"
     )
-    memory.legend(loc="upper right", fontsize=8, frameon=False)
-    memory.set_ylabel("memory, more than\nat the start [MiB]")
+    draw_legend(memory, loc="upper right")
     memory.set_ylim(-0.5, max(3.0, 1.2 * memory.get_ylim()[1]))
-    trip.plot(t, [sample.round_trip for sample in samples], color=BLUE)
-    trip.set_yscale("log")
-    trip.set_ylabel("round trip,\np50 of 1 s [ms]")
+    trip.semilogy(t, [sample.round_trip for sample in samples], color=BLUE)
+    trip.yaxis.set(major_locator=LogLocator(subs=(1.0, 2.0, 5.0)), major_formatter="{x:g}")
+    trip.yaxis.set(minor_formatter="")  # else there are labels between these, too
     missed.plot(t, [sample.missed for sample in samples], color=BLUE)
-    missed.set_ylabel("periods skipped")
     missed.set_ylim(bottom=0.0)
-    missed.set_xlabel("minutes")
-    for axes in (memory, trip, missed):
-        axes.grid(color=GREY, alpha=0.2)
-    figure.savefig(path, dpi=110)
+    label_axes(memory, "", "memory, more than\nat the start [MiB]")
+    label_axes(trip, "", "round trip,\np50 of 1 s [ms]")
+    label_axes(missed, "time [min]", "skipped periods [–]")
+    save(figure, path, "Memory, round trip and skipped periods of a soak", dpi=110)

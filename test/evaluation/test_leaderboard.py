@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from rbdyn_ros import origin
 from rbdyn_ros.__main__ import main
 from rbdyn_ros.cli import leaderboard
 from rbdyn_ros.evaluation import bench, board, entry, force_record, processes, verification
@@ -375,6 +376,7 @@ def test_the_page_shows_every_entry_and_why_one_has_no_rank(quick, tmp_path):
     lines = found.lines["balance"]
     assert [(line.rank, line.entry["name"]) for line in lines] == [(1, "pd"), (0, "quick")]
     text = board.write_page(found, SUITE, tmp_path / "site").read_text()
+    assert text.count(origin.origin().program) == 2  # in the metadata, and to be read
     assert ">pd<" in text and "&lt;b&gt;quick" in text and "<b>quick" not in text
     assert "quick was measured in the quick form" in text
     scores = lines[0].scores

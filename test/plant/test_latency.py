@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from rbdyn_ros import origin
 from rbdyn_ros.evaluation import latency_report
 from rbdyn_ros.evaluation.latency import (
     KEPT,
@@ -162,6 +163,7 @@ def test_the_report_is_one_json_and_one_page_without_links(tmp_path):
     html = page.read_text()
     assert "/a/odometry" in html and "/a/&lt;cart&gt;" in html and html.count("<svg") == 1
     assert not re.search(r'(src|href)="(?!#)', html)  # inside the page only
+    assert html.count(origin.origin().program) == 3  # head, end, picture
 
 
 def test_the_report_of_nothing_says_so(tmp_path):

@@ -162,6 +162,9 @@ def test_a_parameter_is_set_at_its_node_and_a_refusal_is_its_sentence(graph, vie
     graph.until(lambda: simulator.parameters.values["real_time_factor"] == 0.5)
     names = {c.parameter.name for c in viewer.controls()}
     assert not names & {"autostart", "use_sim_time", "controller"}  # cannot be changed
+    assert {"lqr", "mpc"} <= {*viewer.laws}
+    refusal = viewer.set_law("mpc")
+    assert "/pendulum_controller runs lqr" in refusal and "-p controller:=mpc" in refusal
     kept = viewer.yaml()
     assert "/pendulum_simulator:" in kept and "rod.mass: 1.5" in kept
 
@@ -211,6 +214,7 @@ def test_nobody_there_is_said(graph, viewer):
     assert "takes no pushes" in viewer.set_disturbance(1.0, (1.0, 0.0, 0.0))
     assert "nobody listens" in viewer.set_point(0.1, 0.0)
     assert "no service" in viewer.pause()
+    assert "no node that is there has a parameter for its law" in viewer.set_law("mpc")
 
 
 def test_the_death_of_the_nodes_is_shown_within_two_seconds(graph, viewer):

@@ -52,6 +52,36 @@ def difference(one, other, vision: str) -> float:
     return float(np.linalg.norm(lab(one, vision) - lab(other, vision)))
 
 
+def ciede2000(one: np.ndarray, other: np.ndarray) -> float:
+    """The difference of two colors L*, a*, b* by Sharma, Wu and Dalal, "The CIEDE2000
+    color-difference formula", Color Research and Application 30 (2005) 21, (2) to (22).
+    """
+    (L1, a1, b1), (L2, a2, b2) = one, other
+    mean = 0.5 * (np.hypot(a1, b1) + np.hypot(a2, b2))
+    G = 0.5 * (1.0 - np.sqrt(mean**7 / (mean**7 + 25.0**7)))
+    z1, z2 = complex((1.0 + G) * a1, b1), complex((1.0 + G) * a2, b2)
+    C1, C2 = abs(z1), abs(z2)
+    turn = np.angle(z2 * z1.conjugate())
+    dL, dC, dH = L2 - L1, C2 - C1, 2.0 * np.sqrt(C1 * C2) * np.sin(0.5 * turn)
+    L, C, h = 0.5 * (L1 + L2), 0.5 * (C1 + C2), np.degrees(np.angle(z1) + 0.5 * turn) % 360.0
+    T = sum(
+        size * np.cos(np.radians(times * h + shift))
+        for size, times, shift in (
+            (1.0, 0.0, 0.0),
+            (-0.17, 1.0, -30.0),
+            (0.24, 2.0, 0.0),
+            (0.32, 3.0, 6.0),
+            (-0.20, 4.0, -63.0),
+        )
+    )
+    dL /= 1.0 + 0.015 * (L - 50.0) ** 2 / np.sqrt(20.0 + (L - 50.0) ** 2)
+    dC /= 1.0 + 0.045 * C
+    dH /= 1.0 + 0.015 * C * T
+    angle = np.radians(60.0 * np.exp(-(((h - 275.0) / 25.0) ** 2)))
+    R = -2.0 * np.sqrt(C**7 / (C**7 + 25.0**7)) * np.sin(angle)
+    return float(np.sqrt(dL**2 + dC**2 + dH**2 + R * dC * dH))
+
+
 def closest(colors) -> tuple:
     """(least difference in any sight, the two colors, the sight)."""
     pairs = [

@@ -175,6 +175,33 @@ def test_keys_act_as_their_buttons(tab, loop, shown):
     assert not shown[1].options["dark"]
 
 
+def test_the_space_bar_acts_after_a_click_on_a_tab_of_the_panel(tab, loop):
+    tab.get_by_role("tab", name="Events", exact=True).click()
+    tab.keyboard.press("Space")
+    assert until(lambda: now(loop).status == "paused")
+    tab.get_by_role("tab", name="Plots", exact=True).click()
+    tab.keyboard.press("Space")
+    assert until(lambda: now(loop).status == "playing")
+
+
+def test_on_a_phone_the_panel_opens_over_a_third_of_the_height(browser, shown):
+    width, height = 390, 844
+    with opened(browser, shown[1].url) as phone:
+        phone.set_viewport_size({"width": width, "height": height})
+        phone.wait_for_function("innerWidth < 400 && !document.querySelector('[data-dock-tab]')")
+        title = phone.get_by_text(NAME, exact=True).first
+        panel = title.locator('xpath=ancestor::div[contains(@style, "position: fixed")]')
+
+        def place() -> tuple:
+            box = panel.bounding_box()
+            return round(box["x"]), round(box["width"]), round(box["y"] + box["height"])
+
+        assert until(lambda: place() == (0, width, height)), place()
+        assert 0.25 < panel.bounding_box()["height"] / height < 0.4
+        assert phone.get_by_role("tab", name="Plots", exact=True).is_visible()
+        assert phone.errors == []
+
+
 def test_the_rod_is_seen_standing(tab, loop):
     pixels = rod(tab)
     x, y = np.percentile(pixels, (5, 95), axis=0).T

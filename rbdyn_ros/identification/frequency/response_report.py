@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.control.margins import crossings, disk_margin, margins
-from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, canvas
+from rbdyn_ros.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    RED,
+    canvas,
+    draw_legend,
+    label_axes,
+)
 from rbdyn_ros.identification.frequency.frequency_response import (
     OUTPUTS,
     OutputResponse,
@@ -220,10 +230,11 @@ def _draw_force(panels, response: Response, theory: Callable | None) -> None:
         color = COLORS[axis]
         L, P = response.loop[:, i, i], response.plant[:, "xy".index(axis), i]
         _draw_loop(panels[0], f, L, axis, **_dots(color, i > 0))
-        both.semilogx(f, _decibels(S[:, i, i]), color=color, label=f"|S|, {axis}")
-        both.semilogx(f, _decibels(T[:, i, i]), color=color, linestyle=":", label=f"|T|, {axis}")
-        load.loglog(f, abs(P * S[:, i, i]), color=color, label=axis)
-        noise.loglog(f, abs(L / P * S[:, i, i]), color=color, label=axis)
+        style = {"color": color, "linewidth": _width(i)}
+        both.semilogx(f, _decibels(S[:, i, i]), label=f"|S|, {axis}", **style)
+        both.semilogx(f, _decibels(T[:, i, i]), linestyle=":", label=f"|T|, {axis}", **style)
+        load.loglog(f, abs(P * S[:, i, i]), label=axis, **style)
+        noise.loglog(f, abs(L / P * S[:, i, i]), label=axis, **style)
     _draw_margins(panels[0], f, response.loop[:, 0, 0])
     if theory:
         _draw_theory(panels[0], dense_grid(f), theory(dense_grid(f)))
@@ -234,7 +245,7 @@ def _draw_force(panels, response: Response, theory: Callable | None) -> None:
     _label(load, "|P S|: force to cart", "m/N")
     _label(noise, "|C S|: cart's measurement to force", "N/m")
     for axes in (size, both, load, noise):
-        axes.legend(fontsize=8)
+        draw_legend(axes)
 
 
 def _draw_outputs(panels, outputs: OutputResponse, theory: Callable | None) -> None:
@@ -242,7 +253,7 @@ def _draw_outputs(panels, outputs: OutputResponse, theory: Callable | None) -> N
     f, loops = outputs.frequency, outputs.loops
     for i, name in enumerate(OUTPUTS):
         color, label = OUTPUT_COLORS[name], name.replace("_", " ")
-        style = {"color": color, "linewidth": 1.0 if i % 2 else 2.0, "label": label}
+        style = {"color": color, "linewidth": _width(i), "label": label}
         S = outputs.sensitivity[:, i, i]
         _draw_loop(panels[0], f, loops[:, i], label, **_dots(color, i % 2 > 0))
         sensitivity.semilogx(f, _decibels(S), **style)
@@ -254,7 +265,7 @@ def _draw_outputs(panels, outputs: OutputResponse, theory: Callable | None) -> N
     _label(sensitivity, "|S| of each measurement", "dB")
     _label(noise, "its error to the force", "N/m, N/rad")
     for axes in (size, sensitivity, noise):
-        axes.legend(fontsize=8)
+        draw_legend(axes)
 
 
 def _draw_loop_at_force(axes, response: Response, theory: Callable | None) -> None:
@@ -266,7 +277,12 @@ def _draw_loop_at_force(axes, response: Response, theory: Callable | None) -> No
         axes.semilogx(dense, _decibels(theory(dense)), label="theory", **_DASHES)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     _label(axes, "loop at the force, |L| = |C P|", "dB")
-    axes.legend(fontsize=8)
+    draw_legend(axes)
+
+
+def _width(i: int) -> float:
+    """Return the width of the line of an axis: y is drawn over x, which stays visible below."""
+    return 1.0 if i % 2 else 2.5
 
 
 def _dots(color: str, is_small: bool) -> dict:
@@ -305,12 +321,21 @@ def _draw_margins(panels, f: Array, L: Array) -> None:
     for place, gain in zip(found.real, found.gains):
         decibels = 20.0 * np.log10(gain)
         size.plot(2 * [place], [-decibels, 0.0], **style)
-        _annotate(size, f"{decibels:+.1f} dB", place, -0.5 * decibels)
+        # where |L|, which falls, is not
+        _annotate(size, f"{decibels:+.1f} dB", place, -0.5 * decibels, is_left=decibels < 0.0)
 
 
-def _annotate(axes, text: str, x: float, y: float) -> None:
+def _annotate(axes, text: str, x: float, y: float, is_left: bool = False) -> None:
+    shift, ha = (-4, "right") if is_left else (4, "left")
     axes.annotate(
-        text, (x, y), (4, 0), textcoords="offset points", color=RED, fontsize=8, va="center"
+        text,
+        (x, y),
+        (shift, 0),
+        textcoords="offset points",
+        color=RED,
+        fontsize=8,
+        va="center",
+        ha=ha,
     )
 
 
@@ -347,14 +372,9 @@ def _frame_nyquist(axes, alpha: float) -> None:
     axes.axhline(0.0, color=GREY, linewidth=0.5)
     axes.axvline(0.0, color=GREY, linewidth=0.5)
     axes.set(xlim=(-4.0, 2.0), ylim=(-3.0, 3.0), aspect="equal")
-    axes.set_xlabel("Re L [–]", fontsize=9)
-    axes.set_ylabel("Im L [–]", fontsize=9)
-    axes.set_title(f"Nyquist; disk margin {alpha:.2f}", fontsize=10)
+    label_axes(axes, "Re L [–]", "Im L [–]", f"Nyquist; disk margin {alpha:.2f}")
 
 
 def _label(axes, title: str, unit: str) -> None:
     what = "phase" if unit == "°" else "magnitude"
-    axes.set_title(title, fontsize=10)
-    axes.set_ylabel(with_unit(what, unit), fontsize=9)
-    axes.set_xlabel("frequency [Hz]", fontsize=9)
-    axes.grid(which="major", alpha=0.3)
+    label_axes(axes, "frequency [Hz]", with_unit(what, unit), title)

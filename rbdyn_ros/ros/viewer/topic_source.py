@@ -20,6 +20,7 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_parameter_events
 from std_srvs.srv import SetBool, Trigger
 
+from rbdyn_ros.control import law_selection
 from rbdyn_ros.plant.faults import fault_options as faults
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages import commands
@@ -135,6 +136,23 @@ class TopicSource(Source):
             if not answer.cancel():  # it has just arrived
                 return answer.result()
         return f"{owner.remote} has not answered for {ANSWER_TIMEOUT:g} s; it may still do so"
+
+    @property
+    def laws(self) -> tuple[str, ...]:
+        """The laws that a controller node may have."""
+        return law_selection.names()
+
+    def set_law(self, law: str) -> str:
+        """Set the law at the node that runs one; return why not where it cannot change."""
+        owner = self._owner("controller")
+        if owner is None:
+            return "no node that is there has a parameter for its law"
+        if owner.table["controller"].read_only:
+            return (
+                f"{owner.remote} runs {owner.values['controller']} and chooses its law when it "
+                f"starts; end it, and start it with -p controller:={law}"
+            )
+        return self.set_control("controller", law)
 
     def _owner(self, name: str) -> RemoteParameters | None:
         """Return the node that has a parameter."""
