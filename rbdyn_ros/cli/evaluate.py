@@ -412,5 +412,5 @@ def _write_entry(planned: EvaluationPlan, made: "Evaluation") -> None:
     found = entry.read(planned.out)
     for discipline, scores in entry.scores(planned.suite, found).items():
         print(f"{discipline}: {entry.describe(scores)}")
-    if why := entry.refusal(found, planned.suite):
+    if why := entry.refusal(found, entry.suite_of_board(planned.seed)):
         _say(f"no rank: {why}", FAILS)
