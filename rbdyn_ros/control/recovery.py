@@ -79,8 +79,8 @@ def note(
     """Return a sentence where a law that balances does not bring back a rod that leans by `tilt`
     [rad] at rest, with the numbers that set it; "" where it does.
 
-    A linear law is compared with what it recovers; one with a `derivative()` has to be stable near
-    upright; and no law recovers more than the force can hold. Nothing is said of a law that swings
+    A linear law, and one with a `derivative()`, has to be stable near upright. A linear law is
+    compared with what it recovers, and no law recovers more than the force can hold. Nothing is said of a law that swings
     up, or whose `module` does not say that it balances.
     """
     kinds, controller = getattr(module, "KINDS", ()), linear_controller.of_law(law)
@@ -90,13 +90,14 @@ def note(
     mode = unstable_mode(A, B)
     if mode is None:
         return ""
-    if controller is None and hasattr(law, "derivative"):
-        if not linear_controller.is_stable(law.derivative(), A, B):
-            return (
-                f"near upright {name} is not stable with a period of {period:g} s on a rod of "
-                f"{system.rod_mass:g} kg, its center of mass {system.center:g} m from the joint, "
-                f"on a cart of {system.cart_mass:g} kg; {law.remedy}"
-            )
+    near = law.derivative() if hasattr(law, "derivative") else controller
+    if near and not linear_controller.is_stable(near, A, B):
+        remedy = getattr(law, "remedy", "take other gains, another law or another period")
+        return (
+            f"near upright {name} is not stable with a period of {period:g} s on a rod of "
+            f"{system.rod_mass:g} kg, its center of mass {system.center:g} m from the joint, "
+            f"on a cart of {system.cart_mass:g} kg; {remedy}"
+        )
     most = mode.reach * force_limit
     found = largest_tilt(controller, A, B, force_limit) if controller else most
     if tilt <= EXACT * found:

@@ -428,3 +428,18 @@ def test_a_linear_law_recovers_the_tilt_that_its_note_says(simulate, law, plant)
     assert tilt[-1] < 2.0 and note == ""
     tilt, note = run(1.2 * largest)
     assert tilt.max() > 60.0 and "falls" in note
+
+
+def test_a_linear_law_of_a_file_that_is_not_stable_is_said(simulate):
+    np.savez("weak.npz", K=np.array([-1.0, -1.0, -20.0, -1.0]))
+    how = ("--controller", "state_space", "--tilt", "5", "--duration", "6")
+    code, rows, _, note = simulate(*how, "--set", "state_space.file=weak.npz")
+    assert code == 0 and np.hypot(rows["qx"], rows["qy"]).max() > 0.5
+    assert "near upright state_space is not stable with a period of 0.002 s" in note
+
+
+def test_a_law_that_swings_up_and_a_start_that_moves_get_no_note(simulate):
+    how = ("--duration", "0.1", "--set", "cart.force_limit=2", "--tilt", "10")
+    assert "falls" in simulate("--controller", "lqr", *how)[3]
+    assert simulate("--controller", "mppi", *how)[3] == ""
+    assert simulate("--controller", "lqr", *how, "--set", "initial.cart_velocity=[1,0]")[3] == ""

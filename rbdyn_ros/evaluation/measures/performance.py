@@ -26,7 +26,7 @@ def measure(bench, scenario, settings) -> Metric:
 
 
 def failure(run: Rollout) -> str:
-    """Return why a run has no success: how it ended early, or where rod and cart are at its end."""
+    """Return why a run has no success: how it ended early, or the rod and cart at its end."""
     if run.ended:
         return run.ended
     lean, distance = math.degrees(metrics.tilts(run)[-1]), metrics.distances(run)[-1]
