@@ -131,8 +131,8 @@ def simulate(
     by their names, which take effect over the arguments, and all of these over the scenario and
     the files.
 
-    Raise ValueError for what does not fit. A run that ends early warns, and has its rows until
-    then: see `Run.message`.
+    Raise ValueError for what does not fit. A law that will not hold the rod warns. A run that ends
+    early warns, too, and has its rows until then: see `Run.message`.
     """
     from rbdyn_ros.evaluation import pendulum_run
 
@@ -157,6 +157,8 @@ def simulate(
         pushes=tuple(map(pendulum_run.impulse, pushes)),
     )
     planned = pendulum_run.plan(request)
+    if planned.loop and planned.loop.note:
+        warnings.warn(f"simulate: {planned.loop.note}", RuntimeWarning, stacklevel=3)
     if fault := pendulum_run.warm_up(planned):
         raise ValueError(fault)
     run = pendulum_run.record(planned, pendulum_run.simulate(planned))

@@ -3,6 +3,7 @@ report.
 """
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
 from rbdyn_ros.parameters.command_line import (
     SET,
+    TIME_LIMIT,
     WAITING,
     add_options,
     cannot_write,
@@ -23,6 +25,7 @@ from rbdyn_ros.parameters.command_line import (
     message_printer,
     named_file,
     number,
+    number_or,
     overrides,
     parameter_files,
 )
@@ -65,6 +68,7 @@ class EvaluationPlan(NamedTuple):
     ros: tuple[float | None, bool] | None
     entry: str = ""  # its name; "": no entry is made
     seed: int = 0  # of an entry
+    longest: float = math.inf  # [s] in which runs are added to a case
 
 
 OPTIONS = (
@@ -107,6 +111,12 @@ OPTIONS = (
     ("--resume", None, "Continue the interrupted evaluation in the folder of --out or --entry."),
     ("--jobs", "N", "Use N processes (default: one for each processor).", "0"),
     (COMMAND_TIMEOUT, "S", "Allow S seconds for one command of the law"),
+    (
+        "--time-limit",
+        "S",
+        "Add no runs to a case after S seconds, which leaves a wider interval "
+        "(default: what the suite says).",
+    ),
     (
         "--over-ros",
         None,
@@ -208,7 +218,8 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     if arguments.resume and not (arguments.entry or arguments.out):
         raise ValueError("--resume is given without a folder; add --out DIR or --entry DIR")
     how = arguments.resume, arguments.quick
-    return EvaluationPlan(suite, law, jobs, out, *how, rows, ros, entry, seed)
+    longest = number_or(TIME_LIMIT, arguments.time_limit, math.inf)
+    return EvaluationPlan(suite, law, jobs, out, *how, rows, ros, entry, seed, longest)
 
 
 def _entry(arguments: argparse.Namespace) -> str:
@@ -253,8 +264,8 @@ def _measure(planned: EvaluationPlan) -> int:
     left = [case for case in meant if case.key not in results.cases]
     print(_announcement(planned, meant, left))
     with Interruption() as stop:  # until the report is written, which has what was measured
-        asked = planned.under_test, planned.jobs, left, results.add, stop, planned
-        measure_cases(*asked, isolated=bool(planned.entry))
+        asked = planned.under_test, planned.jobs, left, results.add, stop, planned.longest
+        measure_cases(*asked, planned, isolated=bool(planned.entry))
         known = {case.name: results.cases[case.key] for case in meant if case.key in results.cases}
         open_cases += [(case, "not measured") for case in meant if case.name not in known]
         cases = {**known, **{case.name: mark(case, NOT_APPLICABLE, why) for case, why in others}}
@@ -301,11 +312,13 @@ def measure_cases(
     left: "list[Case]",
     add: Callable[["Criterion"], None],
     stop,
+    longest: float = math.inf,
     planned: EvaluationPlan | None = None,
     isolated: bool = False,
 ) -> None:
     """Measure cases in `jobs` processes, or over topics where that is `planned`, until
-    `stop.signal`; call `add` with each. The law of `isolated` cases is in a process of its own.
+    `stop.signal`; call `add` with each. No runs are added to a case after `longest` [s]. The law
+    of `isolated` cases is in a process of its own.
 
     Cases of the computing time come first: they tell how long the others will take.
     """
@@ -335,7 +348,7 @@ def measure_cases(
                 if (seconds := rate * sum(waiting.values())) > LONG:
                     bar.write(f"at least {seconds / 60.0:.0f} min for the others", file=sys.stderr)
 
-        score = Score(left, keep, lambda done: bar.update(done - bar.n))
+        score = Score(left, keep, lambda done: bar.update(done - bar.n), longest)
         if planned and planned.ros:
             from rbdyn_ros.ros.ros_bench import ros_bench
 
@@ -399,5 +412,5 @@ def _write_entry(planned: EvaluationPlan, made: "Evaluation") -> None:
     found = entry.read(planned.out)
     for discipline, scores in entry.scores(planned.suite, found).items():
         print(f"{discipline}: {entry.describe(scores)}")
-    if why := entry.refusal(found, planned.suite):
+    if why := entry.refusal(found, entry.suite_of_board(planned.seed)):
         _say(f"no rank: {why}", FAILS)

@@ -1,17 +1,20 @@
 """The command `leaderboard`: the ranking of entries, and entries that are measured anew."""
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.command_line import (
+    TIME_LIMIT,
     add_options,
     cannot_write,
     chosen_rows,
     count_jobs,
     fresh_folder,
     message_printer,
+    number_or,
 )
 
 COMMAND = "python -m rbdyn_ros leaderboard"
@@ -42,6 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--out", "DIR", "Write the page to this folder, which must be new or empty."),
         ("--verify", "ENTRY", "Replay this entry's forces; measure it with its and a new seed."),
         ("--rows", "B1,U1", "With --verify: only these rows."),
+        (
+            "--time-limit",
+            "S",
+            "With --verify: add no runs to a case after S seconds (default: what the suite says).",
+        ),
         ("--jobs", "N", "With --verify: use N processes (default: one for each processor).", "0"),
     )
 
@@ -75,6 +83,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     if arguments.entries or arguments.out:
         raise ValueError("--verify takes one entry, and neither other entries nor --out")
     jobs, rows = count_jobs(arguments.jobs), chosen_rows(arguments.rows)
+    longest = number_or(TIME_LIMIT, arguments.time_limit, math.inf)
     from rbdyn_ros.cli.evaluate import measure_cases
     from rbdyn_ros.evaluation import entry, verification
 
@@ -98,7 +107,7 @@ def _verify(arguments: argparse.Namespace) -> int:
                 compared.append(verification.show(now.name, how, why))
 
             asked = [case for case in suite.cases if case.name in before]
-            measure_cases(law, jobs, asked, compare, stop, isolated=True)
+            measure_cases(law, jobs, asked, compare, stop, longest, isolated=True)
         if stop.signal:
             return _say("interrupted: not every case was measured", SIGNAL + stop.signal)
     if not all(compared):

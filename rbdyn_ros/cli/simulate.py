@@ -224,7 +224,8 @@ def job(arguments: argparse.Namespace) -> SimulationJob:
         pushes=tuple(pendulum_run.impulse(split_words(text)) for text in arguments.push),
     )
     planned = pendulum_run.plan(request)
-    for sentence in parameters.notes(planned.values):
+    warning = planned.loop.note if planned.loop else ""
+    for sentence in filter(None, (*parameters.notes(planned.values), warning)):
         _say(f"note: {sentence}", DONE)
     events = optional_file("--events", arguments.events, IMPACTS, out)
 

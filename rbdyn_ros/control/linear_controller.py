@@ -12,6 +12,8 @@ towards the set point at a limited speed, from the cart's place on; where it mov
 memory moves by -N dr, so that it causes no innovation in an observer.
 """
 
+import math
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -64,6 +66,33 @@ def plant_response(A: Array, B: Array, z: Array) -> Array:
 def constant(K: Array) -> LinearController:
     """Return the controller u = -K e, without a memory. K (4,)."""
     return dynamic(np.zeros((0, 0)), np.zeros((0, INPUTS)), np.zeros(0), K)
+
+
+def of_law(law: Any) -> LinearController | None:
+    """Return the linear controller of a linear law, its own `linear()` or that of its `gains`
+    (4,); None for another law.
+    """
+    if hasattr(law, "linear"):
+        return law.linear()
+    K = getattr(law, "gains", None)
+    return None if K is None or np.shape(K) != (INPUTS,) else constant(np.asarray(K, float))
+
+
+def derivative(force: Callable[[State], float], step: float = 1e-6) -> Array:
+    """Return K (4,) of u_x = -K (x, x', th, th') at upright rest, by differences of 2 `step`;
+    `force` returns u_x [N] in a state.
+    """
+    K = np.zeros(INPUTS)
+    for i, e in enumerate(step * np.eye(INPUTS)):
+        K[i] = -(force(_leaning(e)) - force(_leaning(-e))) / (2.0 * step)
+    return K
+
+
+def _leaning(e: Array) -> State:
+    """Return the state with e = (x, x', th, th') along x: a lean towards +x is a turn about +y."""
+    x, v, th, rate = e.tolist()
+    q = np.array((x, 0.0, math.cos(0.5 * th), 0.0, math.sin(0.5 * th), 0.0))
+    return State(0.0, q, np.array((v, 0.0, 0.0, rate, 0.0)))
 
 
 def dynamic(A: Array, B: Array, C: Array, D: Array, **more: Array) -> LinearController:

@@ -83,9 +83,19 @@ def crossings(frequency: Array, loop: Array) -> Crossings:
     return Crossings(np.exp(unit), phases, np.exp(real), np.exp(-size(real)))
 
 
+def one_at_a_time(loop: Array) -> Array:
+    """Return the loop (n, m) of each axis while those of the others are closed, 1 / S_ii - 1, of
+    L (n, m, m).
+    """
+    S = np.linalg.inv(np.eye(loop.shape[-1]) + loop)
+    return 1.0 / np.diagonal(S, axis1=1, axis2=2) - 1.0
+
+
 def disk_margin(frequency: Array, loop: Array) -> float:
     """Return alpha of (F.6) for all m axes at once, L (n, m, m) at frequencies [Hz]; between them
     the loops of the axes are interpolated as in `margins`, and what couples them by cubic splines.
+
+    It is at most that of `one_at_a_time`, since one axis that changes is a change of all.
     """
     w, m = np.log(frequency), loop.shape[-1]
     coupling = CubicSpline(w, loop)
@@ -98,7 +108,9 @@ def disk_margin(frequency: Array, loop: Array) -> float:
         S = np.linalg.inv(np.eye(m) + L)
         return np.linalg.norm(S - 0.5 * np.eye(m), 2, axis=(-2, -1))
 
-    return 1.0 / _peak(w, distance)
+    # the two interpolate differently
+    single = (margins(frequency, own).disk for own in one_at_a_time(loop).T)
+    return min(1.0 / _peak(w, distance), *single)
 
 
 def _splines(w: Array, loop: Array) -> tuple[CubicSpline, CubicSpline]:

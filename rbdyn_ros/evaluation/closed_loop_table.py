@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros import parameters
-from rbdyn_ros.control import law_options, law_selection
+from rbdyn_ros.control import law_options, law_selection, recovery
 from rbdyn_ros.control.law_options import Controller
 from rbdyn_ros.evaluation.metrics import tilt
 from rbdyn_ros.integrators.select import Integrator
@@ -46,6 +46,7 @@ class Loop(NamedTuple):
     state: State
     conditions: closed_loop.Conditions
     travel: float = math.inf  # [m] along x and along y, which ends no run
+    note: str = ""  # why the law will not hold the rod from its start
 
 
 def parameters_of(name: str, module: ModuleType) -> tuple[Parameter, ...]:
@@ -115,7 +116,24 @@ def make_loop(
         state,
         conditions,
         values["cart.travel"],
+        _note(name, module, law, declared, state, values),
     )
+
+
+def _note(
+    name: str,
+    module: ModuleType,
+    law: Controller,
+    declared: spherical_pendulum.Params,
+    state: State,
+    values: Mapping[str, Any],
+) -> str:
+    """Return why the law will not hold a rod that starts at rest; "" where it may."""
+    if state.v.any():
+        return ""
+    system, lean = spherical_pendulum.build(declared), tilt(state.q[None]).item()
+    timing = values["period"], values["cart.force_limit"]
+    return recovery.note(module, law, law_selection.short(name), system, *timing, lean)
 
 
 def _observer(values: dict[str, Any], declared: spherical_pendulum.Params) -> Callable | None:

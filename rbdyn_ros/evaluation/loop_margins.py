@@ -19,6 +19,7 @@ the one commanded. The edge is where an eigenvalue of this loop leaves the unit 
 """
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,6 @@ from scipy.linalg import solve_discrete_are
 from rbdyn_ros.control import linear_controller, step_linearization
 from rbdyn_ros.control import margins as axis_margins
 from rbdyn_ros.control.linear_controller import POSITIONS, LinearController
-from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import observer_options
 from rbdyn_ros.numerics.bracket import edge
@@ -42,9 +42,6 @@ from rbdyn_ros.types import Array, State, System
 LATEST, STRONGEST = 0.3, 200.0
 GRID = 5000  # frequencies, up to that of the sampling
 _STEP = 1e-6  # of the differences, in each of x, x', th, th'
-# Of xi = (x, y, theta (3), x', y', w (3), bias (3)) for the axis x: a lean towards +x is a turn
-# about +y.
-_AXIS = (0, 5, 3, 8)
 
 
 class Margins(NamedTuple):
@@ -155,15 +152,7 @@ def linear_gains(law, name: str) -> Array:
 
 def gains(law, step: float = _STEP) -> Array:
     """Return K (4,) of u_x = -K (x, x', th, th') at upright rest, by differences of 2 `step`."""
-    upright, K = spherical_pendulum.upright(), np.zeros(4)
-    for i, place in enumerate(_AXIS):
-        xi = np.zeros(measurements.SIZE)
-        xi[place] = step
-        ahead, behind = (
-            _force(law, measurements.retract(upright, sign * xi)) for sign in (1.0, -1.0)
-        )
-        K[i] = -(ahead - behind) / (2.0 * step)
-    return K
+    return linear_controller.derivative(partial(_force, law), step)
 
 
 def margins(system: System, controller: LinearController, h: float) -> Margins:

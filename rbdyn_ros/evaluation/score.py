@@ -3,6 +3,7 @@ files; the open cases, what a process answers that measures them, and their resu
 """
 
 import json
+import math
 import time
 import traceback
 from collections import deque
@@ -122,12 +123,17 @@ def refusal_over_ros(case: Case) -> str:
 
 class Score:
     """The collector of answers, which turns cases into `Criterion`, joins the parts of a case, and
-    adds runs to one whose measure needs more.
+    adds runs to one whose measure needs more, until its `time_limit` or `longest` [s] is over.
     """
 
     def __init__(
-        self, cases: list, keep: Callable[[Criterion], None], show: Callable[[float], object]
+        self,
+        cases: list,
+        keep: Callable[[Criterion], None],
+        show: Callable[[float], object],
+        longest: float = math.inf,
     ):
+        self._longest = longest
         self.tasks = deque(CasePart(case) for case in cases)
         self._keep, self._show, self._total, self._done = keep, show, len(cases), 0
         # case's name -> {start of the part: rows}, how many starts are expected, since when [s]
@@ -179,7 +185,8 @@ class Score:
             np.vstack([parts[i] for i in sorted(parts)]),
             measures.load(case.measure),
         )
-        has_time = time.monotonic() - began < case.settings.get("time_limit", 0.0)
+        limit = min(self._longest, case.settings.get("time_limit", 0.0))
+        has_time = time.monotonic() - began < limit
         if has_time and (extra := measure.more(case.settings, together)):
             self._gathered[case.name] = parts, starts + extra, began
             self._divide(case, range(starts, starts + extra))

@@ -2,6 +2,7 @@
 and messages.
 """
 
+import math
 import os
 import sys
 from argparse import ArgumentParser, Namespace
@@ -21,6 +22,7 @@ JOBS = setting("--jobs", 0, low=0, high=1024)
 SEED = setting("--seed", 0, low=0)
 TILT = setting("--tilt", 10.0, "degrees", low=0.0, high=180.0)
 WAITING = setting("--waiting", 20.0, "s", above=0.0)
+TIME_LIMIT = setting("--time-limit", math.inf, "s", low=0.0)
 _HERTZ = setting("--band", 1.0, "Hz")
 # suffixes of output files
 TABLES, IMPACTS, PICTURES = (".csv", ".npz"), (".csv",), (".png", ".svg", ".pdf")

@@ -4,6 +4,7 @@ too.
 
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -373,17 +374,24 @@ SIZES = {
     "10 cm and 2 N, every 20 ms": (SMALL | {"cart.travel": 0.2, "period": 0.02}, 5.0, 4.0),
     "10 m": (LARGE | {"cart.travel": 10.0, "period": 0.02}, 5.0, 25.0),
     "2 N": ({"cart.force_limit": 2.0, "period": 0.002}, 1.0, 8.0),
+    "2 N, every 20 ms": ({"cart.force_limit": 2.0, "period": 0.02}, 1.0, 8.0),
+    "5 m": ({"rod.length": 5.0, "period": 0.002}, 2.0, 12.0),
 }
 WHY_NOT = {  # what a law says where its defaults are not for a plant of that size
     "pd": "take other gains",
     "h_infinity": "does not stabilize; take a shorter period",
     "tracking": "take a smaller",
 }
+DOUBTS = {  # what it says where it is designed, and will not hold the rod
+    "policy": "near upright policy is not stable",
+    "h_infinity": "h_infinity recovers about 0.67 degrees",
+}
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
-    "law", ["h_infinity", "lqg", "lqr", "mpc", "nested_lqr", "pd", "swing_up", "tracking"]
+    "law",
+    ["h_infinity", "lqg", "lqr", "mpc", "nested_lqr", "pd", "policy", "swing_up", "tracking"],
 )
 def test_the_defaults_of_a_law_balance_a_plant_of_another_size_or_say_why_not(simulate, law, size):
     values, tilt, duration = SIZES[size]
@@ -394,6 +402,44 @@ def test_the_defaults_of_a_law_balance_a_plant_of_another_size_or_say_why_not(si
         assert code == 2 and WHY_NOT[law] in complaint
         return
     up = 1.0 - 2.0 * (rows["qx"] ** 2 + rows["qy"] ** 2)
-    assert up.min() > math.cos(math.radians(20.0))
-    assert up[-1] > math.cos(math.radians(6.0))  # `tracking` leans as it follows its path
-    assert np.hypot(rows["x"], rows["y"]).max() < values.get("cart.travel", 2.0)
+    # `tracking` leans as it follows its path
+    is_upright = up.min() > math.cos(math.radians(20.0)) and up[-1] > math.cos(math.radians(6.0))
+    has_room = np.hypot(rows["x"], rows["y"]).max() < values.get("cart.travel", 2.0)
+    assert (is_upright and has_room) == (complaint == "")
+    if complaint:
+        assert DOUBTS[law] in complaint and complaint.count("\n") == 1
+
+
+@pytest.mark.parametrize("law", ["lqr", "pd", "lqg", "h_infinity"])
+@pytest.mark.parametrize("plant", [{}, {"rod.length": 0.5}, {"period": 0.02}])
+def test_a_linear_law_recovers_the_tilt_that_its_note_says(simulate, law, plant):
+    """The note is of the linear loop; the run is of the pendulum."""
+    values = {"cart.force_limit": 8.0, **plant}
+    sets = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+
+    def run(tilt):
+        words = ("--tilt", str(tilt), "--duration", "6", "--every", "0.1")
+        code, rows, _, note = simulate("--controller", law, *words, *sets)
+        assert code == 0, note
+        return np.degrees(np.arccos(1.0 - 2.0 * (rows["qx"] ** 2 + rows["qy"] ** 2))), note
+
+    largest = float(re.search(rf"{law} recovers about ([0-9.]+) degrees", run(50.0)[1])[1])
+    tilt, note = run(0.9 * largest)
+    assert tilt[-1] < 2.0 and note == ""
+    tilt, note = run(1.2 * largest)
+    assert tilt.max() > 60.0 and "falls" in note
+
+
+def test_a_linear_law_of_a_file_that_is_not_stable_is_said(simulate):
+    np.savez("weak.npz", K=np.array([-1.0, -1.0, -20.0, -1.0]))
+    how = ("--controller", "state_space", "--tilt", "5", "--duration", "6")
+    code, rows, _, note = simulate(*how, "--set", "state_space.file=weak.npz")
+    assert code == 0 and np.hypot(rows["qx"], rows["qy"]).max() > 0.5
+    assert "near upright state_space is not stable with a period of 0.002 s" in note
+
+
+def test_a_law_that_swings_up_and_a_start_that_moves_get_no_note(simulate):
+    how = ("--duration", "0.1", "--set", "cart.force_limit=2", "--tilt", "10")
+    assert "falls" in simulate("--controller", "lqr", *how)[3]
+    assert simulate("--controller", "mppi", *how)[3] == ""
+    assert simulate("--controller", "lqr", *how, "--set", "initial.cart_velocity=[1,0]")[3] == ""

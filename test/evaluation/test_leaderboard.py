@@ -18,7 +18,9 @@ from rbdyn_ros.cli import leaderboard
 from rbdyn_ros.evaluation import bench, board, entry, force_record, processes, verification
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
 from rbdyn_ros.evaluation.law_process import IsolatedBench
+from rbdyn_ros.evaluation.measures import robustness
 from rbdyn_ros.evaluation.metrics import NotRepeatable, Scenario, start_state
+from rbdyn_ros.evaluation.results import assess
 from rbdyn_ros.evaluation.score import controller_under_test
 from rbdyn_ros.figures import line_looks
 
@@ -239,6 +241,63 @@ def test_a_law_that_reaches_for_the_plant_finds_none(tmp_path):
         run = kind(under_test).run(case.scenario, start_state(case.settings), 1.0)
         found[kind] = run.q[-1, 2] > 0.999
     assert found == {Bench: True, IsolatedBench: False}
+
+
+MEMORY = """
+from pathlib import Path
+
+import numpy as np
+
+from rbdyn_ros.control.laws import lqr
+
+KNOWN = Path(__file__).with_name("known.txt")
+FILES = (KNOWN,)
+
+
+class Law:
+    \"\"\"What `lqr` does where the noise of the first state is known, and nothing elsewhere.\"\"\"
+
+    def __init__(self, inner):
+        self.inner, self.lines = inner, KNOWN.read_text().split()
+        self.is_learning = "end" not in self.lines
+        self.reset()
+
+    def command(self, t, state, reference):
+        if self.is_first:
+            self.is_first, word = False, state.v[0].hex()
+            self.is_known = state.v[0] == 0.0 or word in self.lines or self.is_learning
+            if self.is_learning:
+                KNOWN.open("a").write(word + "\\n")
+        return self.inner.command(t, state, reference) if self.is_known else np.zeros(2)
+
+    def reset(self):
+        self.is_first = True
+
+
+def design(model, params, options=None):
+    return Law(lqr.design(model, params, lqr.Options()))
+"""
+
+
+def test_a_law_that_knows_the_noise_of_its_entry_is_found_by_a_new_seed(tmp_path):
+    """It has the seed of the entry, or what follows from it, and stands with that seed alone."""
+    law, known = tmp_path / "memory.py", tmp_path / "known.txt"
+    law.write_text(MEMORY)
+    known.write_text("")
+    under_test = controller_under_test(str(law), (), None, SUITE.plant, 2.0)
+
+    def measure(seed: int):
+        case = entry.suite_of_board(seed, ("B2",)).cases[1]
+        settings = {**case.settings, "largest": 0.3, "duration": 2.5}
+        bench = IsolatedBench(under_test)
+        rows = robustness.outcomes(bench, case.scenario, settings, range(10))
+        return assess(case, robustness.summary(settings, rows))
+
+    recorded = measure(1)
+    known.write_text(known.read_text() + "end\n")
+    assert recorded.values["success"] == 100.0
+    assert verification.difference(recorded, measure(1)) == ""
+    assert "success was 100 ± " in verification.difference(recorded, measure(2))
 
 
 def test_the_pipe_changes_no_force():

@@ -95,10 +95,14 @@ def test_runs_are_added_until_the_interval_is_small_enough():
     """Score asks the measure for more runs, and ends within the precision or the time."""
     settings = defaults(uptime, duration=2.0, largest=3.0, interval=1.0, runs=4, precision=12.0)
     case = Case("B3", "", "uptime", ("balance",), Scenario(travel=2.0), settings, ())
-    for limit, least, most in ((600.0, 8, 400), (1e-9, 4, 4)):
+    for limit, longest, least, most in (
+        (600.0, math.inf, 8, 400),
+        (1e-9, math.inf, 4, 4),
+        (600.0, 0.0, 4, 4),  # --time-limit
+    ):
         found = {}
         asked = case._replace(settings={**settings, "time_limit": limit})
-        score = Score([asked], lambda c: found.update({c.name: c}), lambda _: None)
+        score = Score([asked], lambda c: found.update({c.name: c}), lambda _: None, longest)
 
         class Stop:
             signal = 0
@@ -107,7 +111,7 @@ def test_runs_are_added_until_the_interval_is_small_enough():
         assert score.is_complete
         values = found["B3"].values
         assert least <= values["runs"] <= most
-        assert limit < 1.0 or values["interval"] <= 12.0
+        assert most == 4 or values["interval"] <= 12.0
 
 
 def test_the_score_of_a_run_is_that_of_its_costs():
@@ -118,8 +122,13 @@ def test_the_score_of_a_run_is_that_of_its_costs():
     assert found["success"] == 100.0 and 3.0 < found["time"] < 3.5
     assert found["score"] == pytest.approx(1.0 - math.tanh(math.pi * found["time"] / 2.0) / 5.0)
     down = defaults(performance, tilt=60.0, **scale)
-    fallen = performance.measure(bench("lqr"), Scenario(travel=2.0), down).values
-    assert fallen["success"] == 0.0 == fallen["score"] and fallen["time"] == math.inf
+    fallen = performance.measure(bench("lqr"), Scenario(travel=2.0), down)
+    assert fallen.values["success"] == 0.0 == fallen.values["score"]
+    assert fallen.values["time"] == math.inf and "the cart left its travel" in fallen.note
+    still = performance.measure(bench("rest"), Scenario(), defaults(performance, **scale))
+    assert "the rod has fallen: at the end it leans by" in still.note
+    short = defaults(performance, settle=True, duration=1.5, **scale)
+    assert "not settled: at the end" in performance.measure(bench("lqr"), Scenario(), short).note
 
 
 @pytest.mark.parametrize("kind", robustness.KINDS)

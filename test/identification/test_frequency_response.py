@@ -7,7 +7,7 @@ import pytest
 from simulated_loop import LINEAR, loop_of, settings_of
 
 from rbdyn_ros.control import step_linearization
-from rbdyn_ros.control.margins import disk_margin, margins
+from rbdyn_ros.control.margins import disk_margin, margins, one_at_a_time
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.frequency import frequency_response, measurement
@@ -203,6 +203,24 @@ def test_the_disk_margin_is_that_between_the_lines_too():
     assert disk_margin(f, loop) == pytest.approx(margins(f, L).disk, rel=1e-9)
     loop[:, 0, 1] = 0.05 * L
     assert disk_margin(f, loop) < margins(f, L).disk
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_disk_margin_of_both_axes_is_at_most_that_of_each_with_the_other_closed(seed):
+    """Where the axes are coupled, too; each of them is closed around 1 / (1 + L)^-1_ii - 1."""
+    rng = np.random.default_rng(seed)
+    loop = np.zeros((len(F), 2, 2), complex)
+    for i, j in np.ndindex(2, 2):
+        loop[:, i, j] = rng.normal(3.0, 1.0) / S if i == j else rng.normal(0.0, 0.5) / (S + 1.0)
+    one, two = (1.0 / np.linalg.inv(np.eye(2) + loop)[:, i, i] - 1.0 for i in range(2))
+    np.testing.assert_allclose(one_at_a_time(loop), np.column_stack((one, two)), rtol=1e-12)
+    # Schur: the other axis is closed around what it sees of this one
+    schur = loop[:, 0, 0] - loop[:, 0, 1] * loop[:, 1, 0] / (1.0 + loop[:, 1, 1])
+    np.testing.assert_allclose(one, schur, rtol=1e-9)
+    both = disk_margin(F, loop)
+    assert both <= min(margins(F, one).disk, margins(F, two).disk)
+    sigma = np.linalg.norm(np.linalg.inv(np.eye(2) + loop) - 0.5 * np.eye(2), 2, axis=(1, 2))
+    assert both <= 1.0 / sigma.max() * (1.0 + 1e-12)
 
 
 def test_the_delay_margin_is_what_pushing_the_delay_up_finds():

@@ -342,6 +342,20 @@ def test_a_law_that_misbehaves_is_aborted_with_the_line_of_its_file(returned, wh
             call()
 
 
+def test_a_law_that_will_not_hold_the_rod_says_why_and_keeps_saying_it():
+    from rbdyn_ros.control import law_options
+    from rbdyn_ros.control.laws import h_infinity
+    from rbdyn_ros.parameters import tables
+
+    own = law_options.table("h_infinity", h_infinity)
+    given = {p.name: p.default for p in (*tables.NODES["pendulum_controller"], *own)}
+    given |= {"controller": "h_infinity", "cart.force_limit": 2.0, "period": 0.02}
+    law = ControllerSupervisor(given)
+    assert "h_infinity recovers about 0.67 degrees" in law.note
+    assert law.redesign({**given, "abort.tilt": 1.0}).note == law.note
+    assert law.redesign({**given, "period": 0.002}).note == ""
+
+
 class Slow:
     """A law that takes its time."""
 

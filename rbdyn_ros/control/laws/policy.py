@@ -21,6 +21,7 @@ import numpy as np
 
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.law_options import checked
+from rbdyn_ros.control.linear_controller import LinearController, constant, derivative
 from rbdyn_ros.files import read_arrays
 from rbdyn_ros.kernel import bind, kernel, part
 from rbdyn_ros.numerics.saturation import saturate
@@ -103,6 +104,21 @@ class Policy:
     def reset(self) -> None:
         """Answer the next state, whatever was held."""
         self._since = math.inf
+
+    remedy = (
+        "a network balances plants like the one that it was learned on: learn one for this plant"
+    )
+
+    def derivative(self) -> LinearController:
+        """Return the linear controller of the answer's derivative at upright rest."""
+
+        def force(state: State) -> float:
+            self.reset()
+            return self.command(0.0, state, np.zeros(2)).item(0)
+
+        found = constant(derivative(force))
+        self.reset()
+        return found
 
 
 def design(model, params, options: Options) -> Policy:

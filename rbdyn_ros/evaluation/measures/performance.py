@@ -20,7 +20,22 @@ def measure(bench, scenario, settings) -> Metric:
     start = metrics.start_state(settings)
     run = metrics.run_twice(bench, scenario, start, settings["duration"])
     recorded = {"record": force_record.record(run)}
-    return Metric(values(run, settings), metrics.curves(run) | recorded, run.ended)
+    found = values(run, settings)
+    note = "" if found["success"] else failure(run)
+    return Metric(found, metrics.curves(run) | recorded, note)
+
+
+def failure(run: Rollout) -> str:
+    """Return why a run has no success: how it ended early, or the rod and cart at its end."""
+    if run.ended:
+        return run.ended
+    lean, distance = math.degrees(metrics.tilts(run)[-1]), metrics.distances(run)[-1]
+    if not metrics.is_upright(run)[-1]:
+        return f"the rod has fallen: at the end it leans by {lean:.3g} degrees"
+    return (
+        f"not settled: at the end the rod leans by {lean:.2g} degrees and the cart is "
+        f"{100.0 * distance:.2g} cm from its set point"
+    )
 
 
 def values(run: Rollout, settings) -> dict[str, float]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.control import step_linearization
-from rbdyn_ros.control.linear_controller import LinearController, constant, delay, is_stable
+from rbdyn_ros.control.linear_controller import LinearController, delay, is_stable, of_law
 from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.identification.frequency import frequency_response
@@ -227,7 +227,7 @@ def _linear_loop(loop: Loop) -> tuple[Array, Array, LinearController, int] | Non
     """Return A, B of the plant, the law, and the periods of delay between the two; None where the
     loop is not linear, or the two axes differ by I_1 != I_2.
     """
-    controller, faults = _linear(loop.law), loop.conditions.faults
+    controller, faults = of_law(loop.law), loop.conditions.faults
     known = Faults(
         command_delay=faults.command_delay,
         state_delay=faults.state_delay,
@@ -242,11 +242,3 @@ def _linear_loop(loop: Loop) -> tuple[Array, Array, LinearController, int] | Non
     A, B = step_linearization.upright(system, loop.period, loop.conditions.step)
     late = sum(round(d / loop.period) for d in (faults.command_delay, faults.state_delay))
     return A, B, controller, late
-
-
-def _linear(law: Any) -> LinearController | None:
-    """Return the linear controller of a linear law; None for another law."""
-    if hasattr(law, "linear"):
-        return law.linear()
-    K = getattr(law, "gains", None)
-    return None if K is None or np.shape(K) != (4,) else constant(np.asarray(K))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.control.margins import crossings, disk_margin, margins
+from rbdyn_ros.control.margins import crossings, disk_margin, margins, one_at_a_time
 from rbdyn_ros.figures import (
     BLUE,
     GREEN,
@@ -71,7 +71,7 @@ def summary(measured: Measured) -> Summary:
     """
     response, outputs = measured.found.response, measured.found.outputs
     f, dense = response.frequency, dense_grid(response.frequency)
-    curves = {axis: (f, response.loop[:, i, i]) for i, axis in enumerate(response.axes)}
+    curves = {axis: (f, L) for axis, L in zip(response.axes, one_at_a_time(response.loop).T)}
     if measured.theory:
         curves["theory"] = dense, measured.theory(dense)
     both = {} if len(response.axes) < 2 else {"both": response.loop}
@@ -226,16 +226,17 @@ def draw(measured: Measured):
 def _draw_force(panels, response: Response, theory: Callable | None) -> None:
     (size, phase, nyquist), (both, load, noise) = panels
     f, S, T = response.frequency, response.sensitivity, response.complementary
+    loops = one_at_a_time(response.loop)
     for i, axis in enumerate(response.axes):
         color = COLORS[axis]
         L, P = response.loop[:, i, i], response.plant[:, "xy".index(axis), i]
-        _draw_loop(panels[0], f, L, axis, **_dots(color, i > 0))
+        _draw_loop(panels[0], f, loops[:, i], axis, **_dots(color, i > 0))
         style = {"color": color, "linewidth": _width(i)}
         both.semilogx(f, _decibels(S[:, i, i]), label=f"|S|, {axis}", **style)
         both.semilogx(f, _decibels(T[:, i, i]), linestyle=":", label=f"|T|, {axis}", **style)
         load.loglog(f, abs(P * S[:, i, i]), label=axis, **style)
         noise.loglog(f, abs(L / P * S[:, i, i]), label=axis, **style)
-    _draw_margins(panels[0], f, response.loop[:, 0, 0])
+    _draw_margins(panels[0], f, loops[:, 0])
     if theory:
         _draw_theory(panels[0], dense_grid(f), theory(dense_grid(f)))
     largest = np.linalg.norm(S, 2, axis=(1, 2))
@@ -321,22 +322,14 @@ def _draw_margins(panels, f: Array, L: Array) -> None:
     for place, gain in zip(found.real, found.gains):
         decibels = 20.0 * np.log10(gain)
         size.plot(2 * [place], [-decibels, 0.0], **style)
-        # where |L|, which falls, is not
+        # |L| falls from left to right: above 0 dB the room is on the left, below it on the right
         _annotate(size, f"{decibels:+.1f} dB", place, -0.5 * decibels, is_left=decibels < 0.0)
 
 
 def _annotate(axes, text: str, x: float, y: float, is_left: bool = False) -> None:
-    shift, ha = (-4, "right") if is_left else (4, "left")
-    axes.annotate(
-        text,
-        (x, y),
-        (shift, 0),
-        textcoords="offset points",
-        color=RED,
-        fontsize=8,
-        va="center",
-        ha=ha,
-    )
+    beside: Any = {"xytext": (-4 if is_left else 4, 0), "textcoords": "offset points"}
+    beside |= {"ha": "right" if is_left else "left", "va": "center"}
+    axes.annotate(text, (x, y), color=RED, fontsize=8, **beside)
 
 
 def _decibels(L: Array) -> Array:

@@ -108,6 +108,8 @@ class ControllerNode(ManagedNode):
         self.leaps, self.late_answers, self.slowness = 0, 0, 0.0
         self.reference = values["reference"]
         self.armed = values["armed"] and not self._is_stopped
+        if law.note:
+            self.get_logger().warning(law.note)
         self.get_logger().info(f"law: {law.name}; warming up, and planning if it plans ahead")
         law.warm_up()
         self._make_topics(values)

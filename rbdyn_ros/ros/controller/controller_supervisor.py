@@ -4,12 +4,13 @@ import inspect
 import math
 import time
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros import tracebacks
-from rbdyn_ros.control import law_options, law_selection
+from rbdyn_ros.control import law_options, law_selection, recovery
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters import plant_params
@@ -58,10 +59,17 @@ class ControllerSupervisor:
         )
         self._force_limit = values["cart.force_limit"]
         self._period = values["period"]
+        # why the law will not hold a rod that leans by one degree; "" where it does
+        self.note = former.note if former and former._law is self._law else self._doubt(module)
         self._excitation = _excitation(values, self._period)
         self._abort_tilt, self._abort_travel = values["abort.tilt"], values["abort.travel"]
         self._abort_time = values["abort.compute_time"]
         self._budget = values["budget"] or values["period"]
+
+    def _doubt(self, module: ModuleType) -> str:
+        system = spherical_pendulum.build(self._asked_for[0])
+        timing = self._period, self._force_limit
+        return recovery.note(module, self._law, self.name, system, *timing)
 
     def redesign(self, values: dict[str, Any]) -> "ControllerSupervisor":
         """Return the law for other values; it keeps its state if its design is the same.
