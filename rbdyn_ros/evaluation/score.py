@@ -237,7 +237,8 @@ def controller_under_test(
     asked = name, tuple(files), kinds, dict(plant), call_timeout, external, tuple(overrides)
     if external or law_selection.is_own(name):
         return _describe(*asked)
-    process, connection = processes.start(_send_description, bench.LONGEST, *asked)
+    limits = bench.LONGEST, processes.LAST_RESORT
+    process, connection = processes.start(_send_description, limits, *asked)
     with connection:
         kind, _, text = connection.recv(LARGEST).decode(errors="replace").partition(" ")
     if not text:
@@ -255,9 +256,9 @@ def _with_tuples(found: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(v) if isinstance(v, list) else v for key, v in found.items()}
 
 
-def _send_description(connection: Any, longest: float, *asked: Any) -> None:
+def _send_description(connection: Any, limits: tuple[float, float], *asked: Any) -> None:
     """Load a law and send its description, or why it does not load."""
-    bench.LONGEST, CallTimeout.last_resort = longest, processes.LAST_RESORT
+    bench.LONGEST, CallTimeout.last_resort = limits
     try:
         answer = "law " + json.dumps(_describe(*asked)._asdict())
     except ValueError as error:

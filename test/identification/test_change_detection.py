@@ -130,7 +130,7 @@ def test_a_change_is_named_within_ten_seconds_with_its_size(name, sign):
 
 @pytest.mark.parametrize("law, seed", [("tracking", 3), ("lqr", 4)])
 def test_ten_minutes_of_noise_raise_no_alarm(law, seed):
-    loop = loop_of(law)
+    loop = loop_of(law, "period=0.01", "integrator.step=0.005")
     detector = detector_of(loop)
     rows, _ = play(loop, spherical_pendulum.upright(), 600.0, seed)
     assert feed(detector, rows) == [] and detector.unexplained == 0.0
@@ -140,7 +140,7 @@ def test_ten_minutes_of_noise_raise_no_alarm(law, seed):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_start_from_a_tilt_raises_no_alarm(seed):
     """A large motion tells the plant; how much noise there is, the small one after it."""
-    loop = loop_of("lqr", "period=0.002", "integrator.step=0.002")
+    loop = loop_of("lqr")
     tilted = spherical_pendulum.upright()
     tilted.q[2:4] = math.cos(0.085), math.sin(0.085)
     detector = detector_of(loop)

@@ -19,7 +19,7 @@ from rbdyn_ros.pendulum.spherical_pendulum import Params
 from rbdyn_ros.plant import closed_loop
 from rbdyn_ros.types import State
 
-H, DURATION = 0.002, 16.0
+H, DURATION = 0.004, 16.0  # [s]
 PLANT = Params(
     cart_damping=1.2,
     rod_mass=0.6,
@@ -51,10 +51,10 @@ _XML = """
 class Excited:
     """`lqr` with a multisine along the axes, and what it commanded."""
 
-    def __init__(self, seed: int, amplitude: float = 6.0, axes: str = "xy"):
+    def __init__(self, seed: int, amplitude: float = 6.0, axes: str = "xy", h: float = H):
         self.law, self.commands = lqr.design(spherical_pendulum, PLANT, lqr.Options()), []
         wave = [
-            excitation.build(0.1, 5.0, H, amplitude, seed + i, DURATION).sample(H) for i in (0, 1)
+            excitation.build(0.1, 5.0, h, amplitude, seed + i, DURATION).sample(h) for i in (0, 1)
         ]
         self.wave = np.array(wave).T * [axis in axes for axis in "xy"]
         self.drives = np.array([axis in axes for axis in "xy"], float)
@@ -66,28 +66,28 @@ class Excited:
         return self.commands[-1]
 
 
-def measured(q, v, force, seed: int) -> records.MotionRecord:
+def measured(q, v, force, seed: int, h: float = H) -> records.MotionRecord:
     """The record with noise of 0.5 mm and 1 mrad."""
     draw = np.random.default_rng(seed)
     turn = quaternion.exp(draw.normal(0.0, 1e-3, (len(q), 3)))
     place = q[:, :2] + draw.normal(0.0, 5e-4, (len(q), 2))
-    return records.MotionRecord(H, place, quaternion.product(q[:, 2:], turn), v, force)
+    return records.MotionRecord(h, place, quaternion.product(q[:, 2:], turn), v, force)
 
 
-def ours(params: Params, seed: int = 1, amplitude: float = 6.0) -> records.MotionRecord:
+def ours(params: Params, seed: int = 1, h: float = H) -> records.MotionRecord:
     """A record of our own plant."""
-    law = Excited(seed, amplitude)
+    law = Excited(seed, h=h)
     run = closed_loop.run(
         params,
         select.select("quaternion_midpoint"),
         law,
         spherical_pendulum.upright(0.02),
         DURATION,
-        H,
+        h,
         closed_loop.Conditions(step=5e-4),
     )
     assert run.ok, run.message
-    return measured(run.q, run.v, np.array(law.commands), seed)
+    return measured(run.q, run.v, np.array(law.commands), seed, h)
 
 
 def within(found: plant_fit.Fit, true: Params, intervals: float = 2.0) -> None:
@@ -131,7 +131,7 @@ def test_a_plant_in_mujoco_with_its_own_dry_friction():
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed (./testbed setup)")
     system, law = spherical_pendulum.build(PLANT), Excited(3, axes="x")
     model = mujoco.MjModel.from_xml_string(_XML.format(s=system, I=system.inertia, loss=MU))
-    data, late = mujoco.MjData(model), 6
+    data, late = mujoco.MjData(model), 3
     data.qpos[:] = spherical_pendulum.upright(0.02).q
     q, v = [], []
     for k in range(round(DURATION / H)):
@@ -139,7 +139,7 @@ def test_a_plant_in_mujoco_with_its_own_dry_friction():
         v.append(data.qvel.copy())
         law.command(k * H, State(k * H, q[-1], v[-1]), None)
         data.qfrc_applied[:2] = law.commands[k - late] if k >= late else 0.0
-        mujoco.mj_step(model, data, 4)
+        mujoco.mj_step(model, data, 8)
     q, v = np.array([*q, data.qpos]), np.array([*v, data.qvel])
     record = measured(q, v, np.array(law.commands), 4)
     names = ("cart.mass", "cart.damping", "cart.friction", "rod.center_of_mass", "rod.inertia")
@@ -155,7 +155,7 @@ def test_a_plant_in_mujoco_with_its_own_dry_friction():
 
 def test_derivatives_of_the_residuals_by_friction_are_those_of_differences():
     params = PLANT._replace(cart_friction=MU, joint_friction=0.02)
-    record, names = ours(params), ("cart.friction", "joint.friction", "cart.damping")
+    record, names = ours(params, h=0.002), ("cart.friction", "joint.friction", "cart.damping")
     system, scale = spherical_pendulum.build(params), np.full(4, 1e-3)
     segments = plant_fit._cut([record], 1.0, 0.05)[:3]
     problem = plant_fit._Problem([record], system, names, segments, scale)
@@ -201,7 +201,7 @@ def test_a_rod_that_swings_out_shows_the_friction_of_its_joint(tmp_path):
 
 def test_a_force_that_breaks_nothing_loose_is_said():
     """The rod hangs, so that no law is needed; the cart creeps under less than its friction."""
-    params, n = PLANT._replace(cart_friction=9.0), 6000
+    params, n = PLANT._replace(cart_friction=9.0), round(5.0 / H)
     wave = excitation.build(0.1, 5.0, H, 4.0, 3, 12.0).sample(H)
     force = np.column_stack((wave[:n], np.zeros(n)))
 

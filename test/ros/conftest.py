@@ -162,12 +162,24 @@ def ros():
     rclpy.shutdown()
 
 
+@pytest.fixture(scope="module")
+def new_graph(ros):
+    """Make a graph for several tests, which ends it."""
+    return Graph
+
+
 @pytest.fixture
 def graph(ros, tmp_path):
     """An empty graph."""
     graph = Graph(tmp_path)
     yield graph
     graph.close()
+
+
+@pytest.fixture
+def soon():
+    """Two seconds, where every process that wants a processor has one."""
+    return lambda: 2.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ same topics.
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -49,7 +48,8 @@ def replay(graph):
 @pytest.fixture
 def bag(tmp_path):
     """Two seconds of odometry and commands, one of each per 20 ms, stamped from one second on; and
-    a clock if asked for; `recorded` so much later [ns], and then begun five seconds before.
+    a clock if asked for; `recorded` so much later [ns], and then begun before for longer than a
+    test waits.
     """
 
     def write(with_clock: bool = True, recorded: int = 0):
@@ -68,7 +68,7 @@ def bag(tmp_path):
             }
             if recorded:  # what another node has said long before
                 early = writer.add_connection("/arm", "std_msgs/msg/String", typestore=store)
-                writer.write(early, recorded - 5000 * MS, serialize_message(String()))
+                writer.write(early, recorded - 100_000 * MS, serialize_message(String()))
             for i in range(100):
                 stamp = 1000 * MS + 20 * MS * i
                 for topic, kind in kinds.items():
@@ -123,12 +123,12 @@ def test_the_first_states_are_found_in_a_bag_that_begins_long_before(bag):
 
 @pytest.mark.parametrize("with_clock", [True, False])
 def test_a_replay_begins_with_the_plants_first_message(graph, bag, replay, with_clock):
-    """The recorder was there six seconds before; what it recorded then comes out at once."""
+    """The recorder was there long before; what it recorded then comes out at once."""
     early, poses = graph.listen(String, "/arm"), graph.listen(Odometry, "/lab/odometry")
-    clock, began = graph.listen(Clock, "/clock"), time.monotonic()
+    clock = graph.listen(Clock, "/clock")
     node = replay(path=bag(with_clock, recorded=10**18))
     graph.until(lambda: node.over and early and poses)
-    assert time.monotonic() - began < 6.0 and node.counts["/arm"] == 1
+    assert node.counts["/arm"] == 1
     if not with_clock:  # the time of the recording, from the first state on
         assert min(nanoseconds(each.clock) for each in clock) >= 10**18 + 1000 * MS
 

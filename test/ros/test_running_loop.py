@@ -29,9 +29,11 @@ from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR  # noqa: E402
 ROOT = Path(__file__).parents[2]
 LOCKSTEP = ("-p", "lockstep.enabled:=true", "-p", "real_time_factor:=0.0")
 LOCKSTEP += ("-p", "lockstep.timeout:=60.0", "-p", "state_timeout:=60.0")
+# a fifth of the messages that the usual 500 Hz make; the theory is that of any period
+LOCKSTEP += ("-p", "rates.state:=100.0", "-p", "period:=0.01")
 WORDS = ("--controller", "lqr", "--band", "0.5,20", "--periods", "1", "--waiting", "120")
 # the nodes run with defaults, and the theory is that of the plant of pendulum.yaml
-PLANT = ("--set", "cart.damping=0.0", "--set", "joint.damping=0.0")
+PLANT = ("--set", "cart.damping=0.0", "--set", "joint.damping=0.0", "--set", "period=0.01")
 TOPICS = "[/cart/command,/odometry,/parameter_events]"
 
 
@@ -150,7 +152,8 @@ def test_a_board_behind_the_bridge_is_measured(board, port, tmp_path, monkeypatc
     from rbdyn_ros.pendulum import spherical_pendulum
     from rbdyn_ros.types import State
 
-    law = lqr.design(spherical_pendulum, spherical_pendulum.Params(), lqr.Options())
+    options = lqr.Options(period=0.01)
+    law = lqr.design(spherical_pendulum, spherical_pendulum.Params(), options)
 
     def answer(frame):
         q, v = np.array(frame.numbers[:6]), np.array(frame.numbers[6:])
@@ -194,7 +197,7 @@ def test_the_loop_of_nodes_that_run_is_that_of_the_theory_and_so_is_its_bag(
     recorder = nodes.processes["recorder"]
     wait_for_changes(CONTROLLER, "excitation.seed", lambda: recorder.poll() is None)
     agrees(tmp_path, "--over-ros", *WORDS)
-    assert f"{CONTROLLER} (lqr), a force every 0.002 s" in capsys.readouterr().out
+    assert f"{CONTROLLER} (lqr), a force every 0.01 s" in capsys.readouterr().out
     assert ask(CONTROLLER, "excitation.amplitude") == 0.0
     recorder.send_signal(signal.SIGINT)
     recorder.wait(60.0)
@@ -228,8 +231,9 @@ def test_ctrl_c_switches_the_excitation_off(nodes):
 def test_identify_live_finds_the_plant_that_runs(nodes, tmp_path):
     """The cart of the simulator is 1.1 times as heavy as what `identify` begins with."""
     run, fit = tmp_path / "run.npz", tmp_path / "fit.json"
-    words = [f"--live={run}", f"--json={fit}", "--duration", "10", "--band", "0.5,5"]
-    known = ["--set", f"cart.mass={ask(SIMULATOR, 'cart.mass') / 1.1}", "--waiting", "120"]
+    words = [f"--live={run}", f"--json={fit}", "--duration", "8", "--band", "0.5,5"]
+    known = ["--set", "period=0.01", "--fit", "cart.mass,delay"]
+    known += ["--set", f"cart.mass={ask(SIMULATOR, 'cart.mass') / 1.1}", "--waiting", "120"]
     assert main(["identify", *words, *known, "--out", str(tmp_path / "plant.yaml")]) == 0
     assert ask(CONTROLLER, "excitation.amplitude") == 0.0
     found = json.loads(fit.read_text())["parameters"]

@@ -217,18 +217,18 @@ def test_nobody_there_is_said(graph, viewer):
     assert "no node that is there has a parameter for its law" in viewer.set_law("mpc")
 
 
-def test_the_death_of_the_nodes_is_shown_within_two_seconds(graph, viewer):
+def test_the_death_of_the_nodes_is_shown_within_two_seconds(graph, viewer, soon):
     settings = [word for s in ("rates.state:=100.0", "start:=immediately") for word in ("-p", s)]
     processes = [graph.process(name, *settings) for name in ("controller", "simulator")]
     graph.until(lambda: viewer.latest() is not None and viewer.latest().status == "playing")
     graph.until(lambda: not math.isnan(viewer.latest().commanded[0]) and not shown(viewer))
-    assert viewer.latest().command_age < 0.1
+    graph.until(lambda: viewer.latest().command_age < 0.1)
     graph.until(lambda: readers(graph, "/cart/command") == ["pendulum_simulator"])
     for process, sentence in zip(processes, ("command", "its last state is")):
         process.kill()
         killed = time.monotonic()
         graph.until(lambda sentence=sentence: any(sentence in what for what in shown(viewer)))
-        assert time.monotonic() - killed < 2.0
+        assert time.monotonic() - killed < soon()
     assert all(problem.advice for problem in viewer.latest().problems)
     assert viewer.latest().time > 0.0  # the last state stays
     graph.process("simulator", *settings)

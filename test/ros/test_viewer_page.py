@@ -1,7 +1,6 @@
 """The viewer node before a browser: a hand at the page moves what is behind the topics."""
 
 import io
-import os
 import subprocess
 import time
 from contextlib import ExitStack
@@ -48,11 +47,6 @@ def press(tab, name: str) -> None:
     tab.get_by_role("button", name=name, exact=True).first.evaluate("element => element.click()")
 
 
-def soon() -> float:
-    """Two seconds, where every process that wants a processor has one, browsers too."""
-    return 2.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-
-
 def shown_after_death(process: subprocess.Popen, what: str, *tabs) -> float:
     """How long after a kill [s] all pages have shown what is selected."""
     process.kill()
@@ -90,7 +84,7 @@ def pages(browser):
         ]
 
 
-def test_two_browsers_before_nodes_that_are_killed(graph, pages):
+def test_two_browsers_before_nodes_that_are_killed(graph, pages, soon):
     """A drag is a wrench; a viewer that is killed says so and comes back, and the loop does not
     notice; then the death of each node is said.
     """
