@@ -67,7 +67,7 @@ from rbdyn_ros.identification.records import (
 )
 from rbdyn_ros.identification.segment import METHOD, SEEN, Segment, SegmentPlant
 from rbdyn_ros.integrators import select
-from rbdyn_ros.pendulum.coulomb_friction import CREEP
+from rbdyn_ros.pendulum import coulomb_friction
 from rbdyn_ros.types import Array, Contacts, System
 
 WEAK = 1e-6  # relative singular value of J below which a direction is not determined
@@ -88,9 +88,10 @@ SWING_DAMPING = 0.01  # damping ratio from which the fit of a rod that hangs beg
 SAMPLE = 0.01  # [s] between two samples that are fitted
 SEEN_FROM = 1.5  # intervals of 95 % by which an optional number must exceed 0
 RESTARTS, NEARER = 3, 0.9  # with other start states, where these leave such a part of the squares
+MORE = 1.5  # times the squares of the better segments, from which others may start so
 LEAST_SCALE = 1e-4  # of the larger of both deviations
 SMOOTH = 1e-4  # of the weight (times the lever): no bearing has less friction
-LOOSE = 5.0 * CREEP  # [m/s] that 5 % of the samples of a cart that breaks loose exceed
+LOOSE = 5.0 * coulomb_friction.CREEP  # [m/s] that 5 % of the samples of a cart that breaks loose exceed
 HELD_BACK = 5  # segments of which one is not fitted but compared
 
 
@@ -406,23 +407,29 @@ def _minimize(
 
 def _restart(problem: _Problem, p: Array) -> bool:
     """Let those segments start from the measured state again that come nearer to the record from
-    there; return whether any does. Where a cart sticks, states that suit numbers far from p may
-    have no way back.
+    there; return whether any does. Where friction holds the cart, states that suit numbers far
+    from p may have no way back; such segments leave more than the others.
     """
+    system = plant(problem.system, dict(zip(problem.names, p.tolist())))
+    if not coulomb_friction.acts(system):
+        return False
     segments = problem.segments
     begin = np.cumsum([0, *(len(segment.at) * SEEN for segment in segments)])[:-1]
     before = np.add.reduceat(problem.residuals(p) ** 2, begin)
-    starts = [segment.S[0].copy() for segment in segments]
-    for segment in segments:
-        segment.S[0] = segment.measured
+    doubtful = np.flatnonzero(before > MORE * np.quantile(before, 0.25)).tolist()
+    if not doubtful:
+        return False
+    starts = [segments[i].S[0].copy() for i in doubtful]
+    for i in doubtful:
+        segments[i].S[0] = segments[i].measured
     problem.last = b"", None
     after = np.add.reduceat(problem.residuals(p) ** 2, begin)
     is_nearer = after < NEARER * before  # nan compares false
-    for segment, start, nearer in zip(segments, starts, is_nearer):
-        if not nearer:
-            segment.S[0] = start
+    for i, start in zip(doubtful, starts):
+        if not is_nearer[i]:
+            segments[i].S[0] = start
     problem.last = b"", None
-    return bool(is_nearer.any())
+    return bool(is_nearer[doubtful].any())
 
 
 def _copy_starts(segments: list[Segment], others: list[Segment]) -> None:
