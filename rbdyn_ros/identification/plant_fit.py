@@ -67,7 +67,7 @@ from rbdyn_ros.identification.records import (
 )
 from rbdyn_ros.identification.segment import METHOD, SEEN, Segment, SegmentPlant
 from rbdyn_ros.integrators import select
-from rbdyn_ros.pendulum.coulomb_friction import CREEP
+from rbdyn_ros.pendulum import coulomb_friction
 from rbdyn_ros.types import Array, Contacts, System
 
 WEAK = 1e-6  # relative singular value of J below which a direction is not determined
@@ -80,6 +80,7 @@ OTHERWISE = (
 )
 FAR = f"no motion of the plant comes near the record, its steps fail; {OTHERWISE}"
 TRIALS = 30  # evaluations, with each tolerance
+COARSE, FINE = 1e-3, 1e-7  # relative changes at which a fit ends
 EXPLAINED = 0.5  # of the residuals of straight lines, above which nothing is explained
 NEAR = 1e-3  # relative distance from an end of the range
 DECAY_SEGMENTS, LONGEST_SEGMENT = 8, 10.0  # of a rod that hangs: number, and length [s] at most
@@ -87,9 +88,10 @@ SWING_DAMPING = 0.01  # damping ratio from which the fit of a rod that hangs beg
 SAMPLE = 0.01  # [s] between two samples that are fitted
 SEEN_FROM = 1.5  # intervals of 95 % by which an optional number must exceed 0
 RESTARTS, NEARER = 3, 0.9  # with other start states, where these leave such a part of the squares
+MORE = 1.5  # times the squares of the better segments, from which others may start so
 LEAST_SCALE = 1e-4  # of the larger of both deviations
 SMOOTH = 1e-4  # of the weight (times the lever): no bearing has less friction
-LOOSE = 5.0 * CREEP  # [m/s] that 5 % of the samples of a cart that breaks loose exceed
+LOOSE = 5.0 * coulomb_friction.CREEP  # [m/s] that 5 % of the samples of a cart that breaks loose exceed
 HELD_BACK = 5  # segments of which one is not fitted but compared
 
 
@@ -155,6 +157,12 @@ class _Problem:
         """Return the problem over other segments."""
         return _Problem(self.records, self.system, self.names, segments, scale)
 
+    def without(self, name: str) -> "_Problem":
+        """Return the problem of the other numbers, where this one is 0."""
+        names = tuple(other for other in self.names if other != name)
+        system = plant(self.system, {name: 0.0})
+        return _Problem(self.records, system, names, self.segments, self.scale)
+
     def residuals(self, p: Array) -> Array:
         return self._at(p)[0]
 
@@ -215,26 +223,32 @@ def fit(
             f"{cut.length:g} s to fit; it must be more than {len(names)}, the numbers that are "
             "sought: record longer, or take a shorter --segment"
         )
-    begin, unseen = _start(system, names + optional, records), []
+    begin = _start(system, names + optional, records)
+    limits = np.array([bounds(name, value) for name, value in begin.items()])
+    problem, p = _approach(records, system, begin, cut, robust)
+    unseen: list[tuple[str, float]] = []
     while True:
-        found = _fit(records, system, begin, cut, robust)
-        fitted = plant(system, found.given)
-        rows = [row for row in found.rows if row[0] in optional]
-        certain = [_certainty(row, fitted) for row in rows]
-        if not rows or min(certain) >= SEEN_FROM:
-            return found._replace(unseen=tuple(unseen))
-        name, value, width = rows[certain.index(min(certain))]
+        spread = _spread(problem, p)
+        given = dict(zip(problem.names, p.tolist()))
+        widths = dict(zip(problem.names, spread.intervals.tolist()))
+        fitted = plant(system, given)
+        certain = {o: _certainty(o, given[o], widths[o], fitted) for o in optional}
+        if not certain or min(certain.values()) >= SEEN_FROM:
+            break
+        name = min(certain, key=certain.__getitem__)
         optional = tuple(other for other in optional if other != name)
-        unseen.append((name, value + width))
-        system = plant(system, {name: 0.0})
-        begin = {other: found.given[other] for other in names + optional}
+        unseen.append((name, given[name] + widths[name]))
+        kept = [other != name for other in problem.names]
+        problem, limits = problem.without(name), limits[kept]
+        p = _minimize(problem, p[kept], limits, robust, FINE)
+    found = _report(problem, p, spread, cut)
+    return found._replace(ends=_check_range(found, *limits.T), unseen=tuple(unseen))
 
 
-def _certainty(row: tuple[str, float, float], system: System) -> float:
+def _certainty(name: str, value: float, width: float, system: System) -> float:
     """Return by how many of its intervals a friction is above 0; none if it is below `SMOOTH` of
     the weight that it carries.
     """
-    name, value, width = row
     if value <= SMOOTH * weight(system, name):
         return 0.0
     return value / width if width > 0.0 else math.inf
@@ -278,35 +292,33 @@ def _check_and_cut(
     return _Cut(segment, first, segments, fitted, rest, _cut(records, segment, lead))
 
 
-def _fit(
+def _approach(
     records: list[MotionRecord], system: System, begin: dict[str, float], cut: _Cut, robust: bool
-) -> Fit:
-    """Fit the numbers from the values with which they begin."""
-    first, segments, rest = cut.first, cut.segments, cut.rest
-    names, start = tuple(begin), np.array([*begin.values()])
-    problem = _Problem(records, system, names, first, np.full(SEEN, 1e-3))
-    low, high = np.array([bounds(name, v) for name, v in zip(names, start)]).T
-    if not np.isfinite(problem.residuals(start)).all():
+) -> tuple[_Problem, Array]:
+    """Return the problem of the segments that are fitted, with the deviations of their residuals,
+    and the numbers (p,) that solve it, from the values with which they begin. Raise NotFitted if
+    they do not explain the records.
+    """
+    names, p = tuple(begin), np.array([*begin.values()])
+    limits = np.array([bounds(name, value) for name, value in begin.items()])
+    problem = _Problem(records, system, names, cut.first, np.full(SEEN, 1e-3))
+    if not np.isfinite(problem.residuals(p)).all():
         raise NotFitted(FAR)
-    p = start
-    for tolerance in (1e-3, 1e-7):  # the second time with the deviations from the first
+    for tolerance in (COARSE, FINE):  # the second time with the deviations from the first
         for _ in range(RESTARTS):
-            p = _minimize(problem, p, (low, high), robust, tolerance)
+            p = _minimize(problem, p, limits, robust, tolerance)
             if not _restart(problem, p):
                 break
         left = _deviations(problem.residuals(p), problem.scale)
         _check_explained(left, problem.segments)
-        if problem.segments is first:
-            _copy_starts(segments, first)
+        if problem.segments is cut.first:
+            _copy_starts(cut.segments, cut.first)
         # of a cart that stands the residuals are 0: with their deviation alone the rod would not
         # count in the ranks of `Segment`
         scale = np.repeat(np.maximum(left, max(1e-12, LEAST_SCALE * max(left))), 2)
         problem = problem.on(cut.fitted, scale)
     _check_loose(problem, dict(zip(names, p.tolist())))
-    others = problem.on(rest, problem.scale) if rest else None
-    _copy_starts(cut.fresh, segments)
-    found = _report(problem, p, others, _curves(problem, p, segments, cut.fresh))
-    return found._replace(ends=_check_range(found, low, high))
+    return problem, p
 
 
 def _check_loose(problem: _Problem, given: dict[str, float]) -> None:
@@ -369,18 +381,18 @@ def usual_segment(time: float) -> float:
 
 
 def _minimize(
-    problem: _Problem, start: Array, limits: tuple[Array, Array], robust: bool, tolerance: float
+    problem: _Problem, start: Array, limits: Array, robust: bool, tolerance: float
 ) -> Array:
-    """Return the numbers (p,) between the limits that minimize the squares. Raise NotFitted if the
-    steps fail.
+    """Return the numbers (p,) between the limits (p, 2) that minimize the squares. Raise NotFitted
+    if the steps fail.
     """
-    low, high = limits
+    low, high = limits.T
     jacobian: Any = problem.jacobian
     solution = least_squares(
         problem.residuals,
         np.clip(start, low + 1e-6, high),
         jacobian,
-        bounds=limits,
+        bounds=(low, high),
         x_scale=np.array([size_of(name, v) for name, v in zip(problem.names, start)]),
         loss="soft_l1" if robust else "linear",
         f_scale=3.0,
@@ -395,23 +407,29 @@ def _minimize(
 
 def _restart(problem: _Problem, p: Array) -> bool:
     """Let those segments start from the measured state again that come nearer to the record from
-    there; return whether any does. Where a cart sticks, states that suit numbers far from p may
-    have no way back.
+    there; return whether any does. Where friction holds the cart, states that suit numbers far
+    from p may have no way back; such segments leave more than the others.
     """
+    system = plant(problem.system, dict(zip(problem.names, p.tolist())))
+    if not coulomb_friction.acts(system):
+        return False
     segments = problem.segments
     begin = np.cumsum([0, *(len(segment.at) * SEEN for segment in segments)])[:-1]
     before = np.add.reduceat(problem.residuals(p) ** 2, begin)
-    starts = [segment.S[0].copy() for segment in segments]
-    for segment in segments:
-        segment.S[0] = segment.measured
+    doubtful = np.flatnonzero(before > MORE * np.quantile(before, 0.25)).tolist()
+    if not doubtful:
+        return False
+    starts = [segments[i].S[0].copy() for i in doubtful]
+    for i in doubtful:
+        segments[i].S[0] = segments[i].measured
     problem.last = b"", None
     after = np.add.reduceat(problem.residuals(p) ** 2, begin)
     is_nearer = after < NEARER * before  # nan compares false
-    for segment, start, nearer in zip(segments, starts, is_nearer):
-        if not nearer:
-            segment.S[0] = start
+    for i, start in zip(doubtful, starts):
+        if not is_nearer[i]:
+            segments[i].S[0] = start
     problem.last = b"", None
-    return bool(is_nearer.any())
+    return bool(is_nearer[doubtful].any())
 
 
 def _copy_starts(segments: list[Segment], others: list[Segment]) -> None:
@@ -495,30 +513,35 @@ def _deviations(residual: Array, scale: Array) -> tuple[float, float]:
     return rms(r[:, :2]), rms(r[:, 2:])
 
 
-def _report(problem: _Problem, p: Array, others: _Problem | None, curves: Curves) -> Fit:
-    """Return the fit, with intervals by its Jacobian and its residuals, and with the residuals of
-    the `others`.
-    """
+def _spread(problem: _Problem, p: Array) -> intervals.Spread:
+    """Return the uncertainty of the numbers (p,) by the Jacobian and the residuals."""
     scale = np.array([size_of(n, v) for n, v in zip(problem.names, p)])
     r = problem.residuals(p)
     found = intervals.spread(problem.jacobian(p) * scale, r, _clusters(problem, r), WEAK)
+    return found._replace(deviations=scale * found.deviations, intervals=scale * found.intervals)
+
+
+def _report(problem: _Problem, p: Array, spread: intervals.Spread, cut: _Cut) -> Fit:
+    """Return the fit with the uncertainty `spread`, and the residuals of all segments."""
     directions = []
-    for direction in found.weak:
+    for direction in spread.weak:
         direction = direction / direction[np.argmax(np.abs(direction))]
         directions.append({n: float(d) for n, d in zip(problem.names, direction) if abs(d) > 0.05})
     validation = (math.nan, math.nan)
-    if others:
-        validation = _deviations(others.residuals(p), others.scale)
+    if cut.rest:
+        validation = _deviations(problem.on(cut.rest, problem.scale).residuals(p), problem.scale)
+    _copy_starts(cut.fresh, cut.segments)
+    r = problem.residuals(p)
     return Fit(
         problem.names,
         p,
-        scale * found.deviations,
-        scale * found.intervals,
+        spread.deviations,
+        spread.intervals,
         tuple(directions),
         _deviations(r, problem.scale),
         validation,
         intervals.whiteness(r.reshape(-1, SEEN)),
-        curves,
+        _curves(problem, p, cut.segments, cut.fresh),
     )
 
 

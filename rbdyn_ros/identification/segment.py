@@ -173,20 +173,21 @@ class Segment:
         Q, R, shown = self._basis(scale)
         for _ in range(STEPS):
             less = Q.T @ residual.ravel()  # its square is what a change of the start removes
-            if less @ less < SETTLED * (1e-9 + np.sum(residual**2)):
+            squares = np.sum(residual**2)
+            if less @ less < SETTLED * (1e-9 + squares):
                 break
-            start, best, least = self.S[0].copy(), np.zeros(len(FREE)), WORSE * np.sum(residual**2)
+            start, best, least = self.S[0].copy(), np.zeros(len(FREE)), WORSE * squares
             for part, faint in TRIES:
                 kept = shown > faint
                 change = -part * R[:, kept] @ less[kept]
-                found = self._shoot_from(start, change, trial, scale)
-                if np.sum(found**2) < least:  # nan compares false
-                    best, least = change, np.sum(found**2)
+                residual = self._shoot_from(start, change, trial, scale)
+                if np.sum(residual**2) < least:  # nan compares false
+                    best, least = change, np.sum(residual**2)
                     if part == 1.0 and faint == 0.0:
                         break
-            stays = not best.any()
-            residual = self._shoot_from(start, best, trial, scale)
-            if stays:
+            if best is not change:
+                residual = self._shoot_from(start, best, trial, scale)
+            if not best.any():
                 break
             Q, R, shown = self._basis(scale)
         seen = np.zeros((len(self.at), SEEN, 4))  # of the fall and of the bias

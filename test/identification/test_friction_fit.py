@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +18,6 @@ from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.pendulum.spherical_pendulum import Params
 from rbdyn_ros.plant import closed_loop
-from rbdyn_ros.types import State
 
 H, DURATION = 0.004, 16.0  # [s]
 PLANT = Params(
@@ -30,39 +30,21 @@ PLANT = Params(
 )
 KNOWN = spherical_pendulum.build(Params(rod_mass=0.6, rod_length=1.5))
 MU = 0.3
-_XML = """
-<mujoco>
-  <option gravity="0 0 -{s.gravity}" timestep="5e-4" integrator="implicitfast"/>
-  <worldbody>
-    <body>
-      <joint type="slide" axis="1 0 0" damping="{s.cart_damping}" frictionloss="{loss}"/>
-      <joint type="slide" axis="0 1 0" damping="{s.cart_damping}" frictionloss="{loss}"/>
-      <inertial pos="0 0 0" mass="{s.cart_mass}" diaginertia="1 1 1"/>
-      <body>
-        <joint type="ball" damping="{s.joint_damping}"/>
-        <inertial pos="0 0 {s.center}" mass="{s.rod_mass}" diaginertia="{I[0]} {I[1]} {I[2]}"/>
-      </body>
-    </body>
-  </worldbody>
-</mujoco>
-"""
 
 
 class Excited:
     """`lqr` with a multisine along the axes, and what it commanded."""
 
-    def __init__(self, seed: int, amplitude: float = 6.0, axes: str = "xy", h: float = H):
+    def __init__(self, seed: int, amplitude: float = 6.0, h: float = H):
         self.law, self.commands = lqr.design(spherical_pendulum, PLANT, lqr.Options()), []
         wave = [
             excitation.build(0.1, 5.0, h, amplitude, seed + i, DURATION).sample(h) for i in (0, 1)
         ]
-        self.wave = np.array(wave).T * [axis in axes for axis in "xy"]
-        self.drives = np.array([axis in axes for axis in "xy"], float)
+        self.wave = np.array(wave).T
 
     def command(self, t, state, reference):
         force = self.law.command(t, state, np.zeros(2))
-        added = self.wave[len(self.commands) % len(self.wave)]
-        self.commands.append(self.drives * force + added)
+        self.commands.append(force + self.wave[len(self.commands) % len(self.wave)])
         return self.commands[-1]
 
 
@@ -126,22 +108,13 @@ def test_no_friction_is_found_where_there_is_none():
     within(found, PLANT)
 
 
-def test_a_plant_in_mujoco_with_its_own_dry_friction():
+def test_a_plant_in_mujoco_with_its_own_dry_friction(monkeypatch):
     """Its constraint solver has another law near rest, and moves along x."""
-    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed (./testbed setup)")
-    system, law = spherical_pendulum.build(PLANT), Excited(3, axes="x")
-    model = mujoco.MjModel.from_xml_string(_XML.format(s=system, I=system.inertia, loss=MU))
-    data, late = mujoco.MjData(model), 3
-    data.qpos[:] = spherical_pendulum.upright(0.02).q
-    q, v = [], []
-    for k in range(round(DURATION / H)):
-        q.append(data.qpos.copy())
-        v.append(data.qvel.copy())
-        law.command(k * H, State(k * H, q[-1], v[-1]), None)
-        data.qfrc_applied[:2] = law.commands[k - late] if k >= late else 0.0
-        mujoco.mj_step(model, data, 8)
-    q, v = np.array([*q, data.qpos]), np.array([*v, data.qvel])
-    record = measured(q, v, np.array(law.commands), 4)
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed (./testbed setup)")
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    import identify_friction
+
+    record = identify_friction.recorded(MU, 3, own_loss=True, duration=DURATION)
     names = ("cart.mass", "cart.damping", "cart.friction", "rod.center_of_mass", "rod.inertia")
     found = plant_fit.fit([record], KNOWN, (*names, "delay"))
     rows = {name: (value, width) for name, value, width in found.rows}
