@@ -2,7 +2,6 @@
 
 import io
 import math
-import subprocess
 import sys
 import threading
 import time
@@ -351,25 +350,6 @@ def test_a_recording_is_played_to_its_end_and_a_page_that_ends_says_so(browser, 
             tab.get_by_text("The live view has ended").wait_for()
     finally:
         page.close()
-
-
-def test_time_begins_when_a_browser_has_the_page(browser, tmp_path):
-    run, port = tmp_path / "run.csv", free_port()
-    rows = (f"{i},{0.1 * i},0,1,0,0,0" for i in range(600))
-    run.write_text("t,x,y,qw,qx,qy,qz\n" + "\n".join(rows) + "\n")
-    command = [sys.executable, "-m", "rbdyn_ros", "view", str(run), "--no-browser"]
-    shown = subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.PIPE)
-    try:
-        assert b"the live view is at" in shown.stdout.readline()
-        begun = time.monotonic()
-        time.sleep(3.0)
-        with opened(browser, f"http://127.0.0.1:{port}") as tab:
-            words = tab.get_by_text("playing").locator("xpath=..").first.inner_text()
-        played = float(words.partition("=")[2].split()[0])
-        assert played < time.monotonic() - begun - 2.5
-    finally:
-        shown.terminate()
-        shown.communicate()
 
 
 @pytest.mark.parametrize(
