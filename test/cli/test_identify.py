@@ -1,6 +1,7 @@
 """`python -m rbdyn_ros identify`: from a table of `simulate` to the parameters of the nodes."""
 
 import csv
+import functools
 import json
 import math
 
@@ -285,6 +286,7 @@ def test_what_is_known_is_not_fitted(run, tmp_path, capsys):
 LENGTH, DAMPING = 0.0985, 0.09  # [m] J / (m l), [1/s] d / J
 
 
+@functools.cache
 def swing(duration, cart=0.0):
     """The times, the angle phi from upright [rad] of a rod that swings, hanging, and the position
     of its cart x = -c L sin phi [m], with c = mu l / L and the rod's part mu of all mass:
