@@ -179,7 +179,7 @@ def test_demo_reports_a_wrong_option(mine, watched, tmp_path, option, sentence):
     file.write_text(f"/**/pendulum_controller:\n  ros__parameters:\n    mine: {{{option}}}\n")
     began = time.monotonic()
     said, code = watched(
-        f"demo --controller mine --out {out} --params-file {file}".split(), environment
+        f"demo --no-view --controller mine --out {out} --params-file {file}".split(), environment
     )
     assert code in (1, 2) and re.search(sentence, said), said
     assert time.monotonic() - began < LONGEST

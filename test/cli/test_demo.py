@@ -277,7 +277,7 @@ def test_the_error_of_a_node_is_the_reason(play, tmp_path):
     (tmp_path / "law.yaml").write_text(
         "/**/pendulum_controller:\n  ros__parameters:\n    lqr:\n      force_weight: -1.0\n"
     )
-    said, code = play("--params-file", str(tmp_path / "law.yaml"))
+    said, code = play("--params-file", str(tmp_path / "law.yaml"), "--no-view")
     assert code == 1 and "Traceback" not in said, said
     assert "law.yaml:4: lqr.force_weight is -1.0" in said and "nodes.log" in said
 
