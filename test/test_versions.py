@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from bootstrap import console, old_python, pip
-from bootstrap.place import ROOT, Place
+from bootstrap.place import ROOT, Place, environment
 from bootstrap.steps import STATE, Step, carry_out
 
 pytestmark = pytest.mark.timeout(3600)  # a first compile, where other jobs have the processors
@@ -86,8 +86,11 @@ def make(place: Place, python: str, pins: str, keep_open) -> None:
     shutil.rmtree(place.prefix, ignore_errors=True)
     (place.prefix / STATE).mkdir(parents=True)
     log = place.prefix / STATE / "environment.log"
-    console.run([python, "-m", "venv", place.prefix], log, keep_open=keep_open)
-    pip.install(place, "libraries.log", keep_open, "--only-binary", ":all:", *pins.split())
+    console.run([python, "-m", "venv", "--without-pip", place.prefix], log, keep_open=keep_open)
+    # by the pip of the tests; byte code of what is imported alone is made, when it is
+    command = [sys.executable, "-m", "pip", "--python", place.prefix, "install", *pip.QUIET]
+    command += ["--no-compile", "--only-binary", ":all:", *pins.split()]
+    console.run(command, place.prefix / STATE / "libraries.log", environment(place), keep_open)
 
 
 def last_rows(python: Path | str, **variables: str) -> dict[str, list[float]]:

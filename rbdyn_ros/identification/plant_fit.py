@@ -91,7 +91,9 @@ RESTARTS, NEARER = 3, 0.9  # with other start states, where these leave such a p
 MORE = 1.5  # times the squares of the better segments, from which others may start so
 LEAST_SCALE = 1e-4  # of the larger of both deviations
 SMOOTH = 1e-4  # of the weight (times the lever): no bearing has less friction
-LOOSE = 5.0 * coulomb_friction.CREEP  # [m/s] that 5 % of the samples of a cart that breaks loose exceed
+LOOSE = (
+    5.0 * coulomb_friction.CREEP
+)  # [m/s] that 5 % of the samples of a cart that breaks loose exceed
 HELD_BACK = 5  # segments of which one is not fitted but compared
 
 

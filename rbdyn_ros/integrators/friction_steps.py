@@ -10,11 +10,15 @@ and one where the velocity turns or comes to rest.
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import boundary
 from rbdyn_ros.kernel import inlined, specialized_part
 from rbdyn_ros.pendulum import coulomb_friction, rod_on_cart
 from rbdyn_ros.types import State
+
+ONE = np.int64(1)  # for a literal 1, which has another type, Numba would compile a method twice
 
 
 @inlined
@@ -40,7 +44,7 @@ def _take(system, options, input, h, n, state, reaction):
         start = (v[0], v[1], v[2], v[3], v[4])
         impulse = half(system, h, q, v)
         now = State(t + i * h, q, v)
-        done, more, error = advance(system, options, input, h, 1, now, reaction)  # noqa: F821
+        done, more, error = advance(system, options, input, h, ONE, now, reaction)  # noqa: F821
         iterations += more
         if done < 1:
             v[0], v[1], v[2], v[3], v[4] = start

@@ -20,6 +20,7 @@ from rbdyn_ros.integrators import boundary, discrete_rod, maximal_rod
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.pendulum import bodies, coulomb_friction, rod_on_cart, world
 
+_ONE = np.int64(1)  # for a literal 1, which has another type, Numba would compile the step twice
 _TOUCHING = 1e-9  # of the rod's length: a gap that counts as closed
 _UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0, 0.0, 0.0)
 
@@ -163,7 +164,7 @@ def touch(system, memory, input, h, n, t, here, goes_on):
             V = rod_on_cart.center_velocity(system, R, w, u)
         if coulomb_friction.acts(system):
             bodies.set_dampings(m, system)
-        taken = general.advance(m, h, 1) == 1
+        taken = general.advance(m, h, _ONE) == 1
         touches = bodies.count_closed(m) > 0
         if is_last or not taken or not touches:
             impact.observe(m)

@@ -68,7 +68,7 @@ COMMANDS = {
         {"--out": ("demo", FRESH)},
         {"--params-file": YAML, "--controller": LAW},
         ros=True,
-        lasts=6.0,
+        lasts=4.0,
         codes=(0, 1),
     ),
     "evaluate": Command(
@@ -76,14 +76,12 @@ COMMANDS = {
         {"--out": ("scored", FRESH), "--entry": ("entered", FRESH)},
         {"--params-file": YAML, "--suite": YAML, "--controller": LAW},
         short=("--controller", "lqr", "--suite", "suite.yaml", "--jobs", "1"),
-        lasts=4.0,
     ),
     "experiment": Command(
         ("bouncing_ball", "--short"),
         {"--out": ("pictures", FOLDER)},
         {},
         short=("bouncing_ball", "--short"),
-        lasts=4.0,
     ),
     "gains": Command(
         (),
@@ -97,7 +95,7 @@ COMMANDS = {
         {"--json": ("hil.json", FILE)},
         {"--params-file": YAML, "--key": KEY},
         ros=True,
-        lasts=4.0,
+        lasts=3.0,
         codes=(0, 1),
     ),
     "identify": Command(
@@ -143,13 +141,13 @@ COMMANDS = {
         {"--out": ("swept", FRESH)},
         {"file": YAML, "--controller": LAW},
         short=("quick.yaml", "--jobs", "1", "--out", "swept"),
-        lasts=4.0,
+        lasts=3.0,
     ),
     "view": Command(
         ("--no-browser",),
         {},
         {"--params-file": YAML, "--controller": LAW, "runs": RUN},
-        lasts=6.0,
+        lasts=3.0,
     ),
 }
 IMPACTS = (

@@ -179,7 +179,7 @@ def test_demo_reports_a_wrong_option(mine, watched, tmp_path, option, sentence):
     file.write_text(f"/**/pendulum_controller:\n  ros__parameters:\n    mine: {{{option}}}\n")
     began = time.monotonic()
     said, code = watched(
-        f"demo --controller mine --out {out} --params-file {file}".split(), environment
+        f"demo --no-view --controller mine --out {out} --params-file {file}".split(), environment
     )
     assert code in (1, 2) and re.search(sentence, said), said
     assert time.monotonic() - began < LONGEST
@@ -287,7 +287,7 @@ client.main(sys.argv[1:3])
         (
             "dies",
             400,
-            "the board gave no force for 12 s; the bridge reports: waiting for the board",
+            "the board gave no force for 4 s; the bridge reports: waiting for the board",
         ),
         (
             "nan",
@@ -296,7 +296,16 @@ client.main(sys.argv[1:3])
         ),
     ],
 )
-def test_hil_reports_the_board(watched, tmp_path, mistake, after, sentence):
+def test_hil_reports_the_board(watched, monkeypatch, tmp_path, mistake, after, sentence):
+    """Its silence, for which `hil` waits 12 s after the bridge has noticed it, in a third of the
+    time.
+    """
+    from rbdyn_ros.cli import hil
+    from rbdyn_ros.ros.hil import hil_trial
+
+    assert hil_trial.GONE_IN_LOCKSTEP > 2.0 * hil.LOCKSTEP["link_timeout"]
+    monkeypatch.setattr(hil_trial, "GONE_IN_LOCKSTEP", hil_trial.GONE_IN_LOCKSTEP / 3.0)
+    monkeypatch.setitem(hil.LOCKSTEP, "link_timeout", hil.LOCKSTEP["link_timeout"] / 3.0)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

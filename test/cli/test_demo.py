@@ -23,9 +23,12 @@ from matplotlib.image import imread  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
 from waiting import wait  # noqa: E402
 
+from rbdyn_ros import __main__ as program  # noqa: E402
 from rbdyn_ros.__main__ import main  # noqa: E402
+from rbdyn_ros.cli.demo import DemoRequest, plan  # noqa: E402
 from rbdyn_ros.parameters.simulation import attitude  # noqa: E402
 from rbdyn_ros.parameters.start_options import Release  # noqa: E402
+from rbdyn_ros.parameters.yaml_file import read_values  # noqa: E402
 from rbdyn_ros.ros.demo_session import demo_plan  # noqa: E402
 
 from .command_table import LIMIT  # noqa: E402
@@ -96,10 +99,12 @@ def playing(folder: Path) -> bool:
     return log.exists() and "playing" in log.read_text()
 
 
-@pytest.mark.parametrize("processes", ["1", "2"])
-def test_the_rod_is_caught_pushed_and_stands(play, tmp_path, processes):
-    view = ("--no-view",) if processes == "2" else ()
-    said, code = play("--duration", "3", "--seed", "3", "--processes", processes, *view)
+def test_the_rod_is_caught_pushed_and_stands(play, tmp_path):
+    """With two processes of nodes; the tutorial doc/tutorials/ros.md has the usual one, and the
+    view.
+    """
+    words = ("--duration", "3", "--seed", "3", "--processes", "2", "--no-view")
+    said, code = play(*words)
     assert code == 0, said
     for part in (
         "the rod stayed upright",
@@ -146,7 +151,7 @@ from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.demo_session import DemoSession
 ROOM = 100
 demo_session.POLITE, topic_observer.qos.LOSSLESS = 0, QoSProfile(depth=ROOM)
-TICK, END = 2_000_000, 4_000_000_000  # [ns]
+TICK, END = 2_000_000, 3_000_000_000  # [ns]
 
 def turn(stage):
     awake(stage)
@@ -158,7 +163,7 @@ def turn(stage):
         )
     if stage.topic_observer.simulator == "playing":
         seen.append(stage.topic_observer.stamp)
-    if seen and seen[-1] > seen[0] + 500_000_000:
+    if seen and seen[-1] > seen[0] + 300_000_000:
         DemoSession._turn = awake
         while not now or now[-1] < seen[0] + END + 1.2 * ROOM * TICK:
             time.sleep(0.1)
@@ -176,7 +181,7 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
     Its middleware does not: what DDS makes of a process that is stopped is its own affair.
     """
     said, _ = (
-        played := demo("--duration", "4", "--no-view", program=("-c", STANDS_STILL))
+        played := demo("--duration", "3", "--no-view", program=("-c", STANDS_STILL))
     ).communicate(timeout=LIMIT)
     assert (
         played.returncode == 1
@@ -186,15 +191,13 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
     assert "pushes felt at                 – s, – s" in said  # who sees nothing claims nothing
 
 
-def test_a_scenario_names_the_law_and_the_start(play, tmp_path):
-    """That the law swings the rod up within seconds is a claim of test_swing_up.py: a machine that
-    is busy may not show all of them to this process, which then claims nothing.
-    """
-    said, code = play("--scenario", "swing_up", "--duration", "1", "--no-view")
-    assert code in (0, 1) and "wrote" in said, said
-    assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
-    first = received(tmp_path / "out" / "bag")["/ground_truth/odometry"][0].pose.pose.orientation
-    assert abs(first.w) < 0.1
+def test_a_scenario_names_the_law_and_the_start():
+    """That the nodes take both is what test_set_wins_over_files_and_scenario shows."""
+    asked = planned("--scenario", "swing_up")
+    assert {"controller:=swing_up", "pendulum_controller:controller:=swing_up"} <= {*asked.words}
+    assert asked.release is None
+    first = read_values(asked.files, ("pendulum_simulator",))["initial.orientation"]
+    assert abs(first[0]) < 0.1
 
 
 def test_the_live_view_is_served_until_a_signal_leaves_zero_force_and_a_readable_bag(
@@ -245,7 +248,7 @@ def test_set_wins_over_files_and_scenario(play, tmp_path):
 
 
 def test_a_rod_that_nobody_catches_is_exit_code_1(play, tmp_path):
-    said, code = play("--duration", "2", "--controller", "rest", "--no-view")
+    said, code = play("--duration", "1", "--controller", "rest", "--tilt", "60", "--no-view")
     assert code == 1 and "FAILED: the rod was not upright" in said, said
     assert "live view" not in said and not (tmp_path / "out" / "view.log").exists()
 
@@ -275,9 +278,14 @@ def test_the_error_of_a_node_is_the_reason(play, tmp_path):
     (tmp_path / "law.yaml").write_text(
         "/**/pendulum_controller:\n  ros__parameters:\n    lqr:\n      force_weight: -1.0\n"
     )
-    said, code = play("--params-file", str(tmp_path / "law.yaml"))
+    said, code = play("--params-file", str(tmp_path / "law.yaml"), "--no-view")
     assert code == 1 and "Traceback" not in said, said
     assert "law.yaml:4: lqr.force_weight is -1.0" in said and "nodes.log" in said
+
+
+def planned(*words: str) -> DemoRequest:
+    """The demo that the words of the command ask for."""
+    return plan(program.parser("demo").parse_args(words))
 
 
 @pytest.mark.parametrize(
@@ -319,20 +327,12 @@ def test_bad_input_is_one_sentence_and_exit_code_2(capsys, tmp_path, options, se
 
 def test_the_law_of_the_command_line_wins_over_that_of_a_file(tmp_path, monkeypatch):
     """Over a section for the controller node by its name too, as examples/lean.yaml has one."""
-    from rbdyn_ros import __main__ as program
-    from rbdyn_ros.cli.demo import plan
-
     root = Path(__file__).parents[2]
     monkeypatch.chdir(root)
-    options = [
-        "--controller",
-        "examples/lean.py",
-        "--params-file",
-        "examples/lean.yaml",
-        "--out",
-        str(tmp_path / "out"),
-    ]
-    words = plan(program.parser("demo").parse_args(options)).words
+    words = planned(
+        *("--controller", "examples/lean.py", "--params-file", "examples/lean.yaml"),
+        *("--out", str(tmp_path / "out")),
+    ).words
     law = f"controller:={root / 'examples' / 'lean.py'}"
     assert law in words and f"pendulum_controller:{law}" in words
 

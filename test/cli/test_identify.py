@@ -1,6 +1,7 @@
 """`python -m rbdyn_ros identify`: from a table of `simulate` to the parameters of the nodes."""
 
 import csv
+import functools
 import json
 import math
 
@@ -298,6 +299,7 @@ def test_what_is_known_is_not_fitted(run, tmp_path, capsys):
 LENGTH, DAMPING = 0.0985, 0.09  # [m] J / (m l), [1/s] d / J
 
 
+@functools.cache
 def swing(duration, cart=0.0):
     """The times, the angle phi from upright [rad] of a rod that swings, hanging, and the position
     of its cart x = -c L sin phi [m], with c = mu l / L and the rod's part mu of all mass:
@@ -322,9 +324,9 @@ def written(place, **columns):
     return str(place)
 
 
-def decay(tmp_path, kind):
+def decay(tmp_path, kind, duration=8.0):
     """A free decay with 1 mrad of noise, as it is recorded in different ways."""
-    t, angle, _ = swing(16.0)
+    t, angle, _ = swing(duration)
     draw = np.random.default_rng(2)
     angle = angle + 1e-3 * draw.standard_normal(len(t))
     half, zero = 0.5 * angle, np.zeros(len(t))
@@ -363,7 +365,7 @@ def test_a_rod_that_swings_out_tells_its_length_and_its_damping(tmp_path, capsys
 
 def test_a_center_of_mass_that_no_such_rod_has_is_said(tmp_path, capsys):
     """That of the default plant: the ratio is found all the same."""
-    assert main(["identify", decay(tmp_path, "angle"), "--known", FRICTION]) == 0
+    assert main(["identify", decay(tmp_path, "angle", 4.0), "--known", FRICTION]) == 0
     said = capsys.readouterr().err
     assert "determines m l / J, 10.15" in said
     assert "rod.center_of_mass is known as 1.2 m, and must be less than rod.equivalent" in said

@@ -56,22 +56,32 @@ def test_the_console_command_is_the_module():
     assert shown.returncode == 2 and "simlate is not a command" in shown.stderr
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("gains",),
-        ("simulate", "--controller", "rest", "--duration", "0.01", "--out", "run.csv"),
-        ("experiment", "stack", "--short"),
-    ],
-)
-def test_files_are_read_in_any_locale(tmp_path, words):
+READ = """
+import sys
+from rbdyn_ros import console
+from rbdyn_ros.__main__ import main
+for words in (
+    ["gains"],
+    ["simulate", "--controller", "rest", "--duration", "0.01", "--out", "run.csv"],
+    ["experiment", "stack", "--short"],
+):
+    if code := console.run(words[0], lambda: main(words)):
+        sys.exit(code)
+"""
+
+
+def test_files_are_read_in_any_locale(tmp_path):
     """Python's encoding is that of the locale, here ASCII; the package's files are UTF-8."""
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    command = [sys.executable, "-m", "rbdyn_ros", *words]
     done = subprocess.run(
-        command, cwd=tmp_path, env=os.environ | ascii_only, capture_output=True, text=True
+        [sys.executable, "-c", READ],
+        cwd=tmp_path,
+        env=os.environ | ascii_only,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run.csv").exists() and "th " in done.stdout and "holds" in done.stdout
 
 
 @pytest.mark.parametrize("name", program.command_names())

@@ -29,7 +29,7 @@ def run(tmp_path, capsys, monkeypatch):
     return call
 
 
-@pytest.mark.parametrize("name", ["run.png", "run.svg", "run.pdf", "RUN.PDF"])
+@pytest.mark.parametrize("name", ["run.png", "run.svg", "RUN.PDF"])
 def test_simulate_draws_the_pendulum_and_says_by_what_command(run, name):
     code, out, err = run("simulate", *CAUGHT, "--out", "run.csv", "--picture", name)
     assert code == 0 and out.startswith("run.csv: 21 rows; ")

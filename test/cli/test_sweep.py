@@ -31,7 +31,7 @@ params_files: [pendulum.yaml]
 duration: 1
 controller: lqr
 faults.noise.angle: 0.0005
-start.tilt: {grid: [-20, 20, 24]}
+start.tilt: {grid: [-20, 20, 16]}
 """
 
 
@@ -147,7 +147,7 @@ def test_the_law_of_a_file_beside_the_campaign(sweep, tmp_path, monkeypatch):
     """
     law = (ROOT / "examples" / "lean.py").read_text()
     (tmp_path / "my_law.py").write_text(law)
-    assert "start.tilt: {grid: [-20, 20, 24]}\n" in SLOW
+    assert "start.tilt: {grid: [-20, 20, 16]}\n" in SLOW
     changes = (
         "--controller",
         "my_law.py",

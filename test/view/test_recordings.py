@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from view_browser import until
 
 from rbdyn_ros.view.recording import Recording, read
 from rbdyn_ros.view.source import Shape
@@ -78,6 +79,11 @@ def test_the_longer_of_two_recordings_is_played_to_its_end(tmp_path):
         shown = {source.latest().cart[0], source.ghost().cart[0]}
         assert sorted(shown) == pytest.approx([1.0, 3.0]) and source.latest().time == 3.0
         assert "the end" in source.latest().status
+        source.seek(2.9)
+        source.resume()
+        assert source.latest().status == "playing"
+        assert until(lambda: "the end" in source.latest().status)
+        assert source.latest().time == 3.0
 
 
 def test_two_recordings_are_at_the_same_time(tmp_path):

@@ -4,13 +4,16 @@ import argparse
 import csv
 import io
 import math
+import signal
 import threading
 import time
 
 import numpy as np
 import pytest
+from view_browser import until
 
 from rbdyn_ros import parameters
+from rbdyn_ros.__main__ import main
 from rbdyn_ros.cli import view
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values, value_of
@@ -154,7 +157,7 @@ def test_a_machine_that_is_busy_slows_time_down_and_changes_nothing_else(tmp_pat
     lean = f"initial.orientation=[{math.cos(half)!r}, 0, {math.sin(half)!r}, 0]"
     slow = OfflineLoop(Selection(law=str(law), overrides=(assignment(lean),)))
     slow.start_recording()
-    time.sleep(4.0)
+    assert until(lambda: slow.recorded > 0.5)
     slow.pause()
     _, content = slow.stop_recording()
     slow.close()
@@ -352,6 +355,41 @@ def test_a_law_that_a_file_names_is_taken(tmp_path):
     assert selection.law(Selection(files=(file,))) == "mpc"
 
 
+def test_time_begins_when_a_browser_has_the_page(tmp_path, monkeypatch):
+    """A run is paused until the page has a browser, which test_page.py counts."""
+    pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
+    run, seen = tmp_path / "run.csv", []
+    run.write_text("t,x,y,qw,qx,qy,qz\n0,0,0,1,0,0,0\n600,1,0,1,0,0,0\n")
+
+    class Unseen:
+        """The page, which a browser has after two looks at its source."""
+
+        url = "http://127.0.0.1"
+        browsers = property(lambda page: len(seen) > 1)
+
+        def __init__(self, source, options):
+            self.source = source
+
+        def nap(self, seconds):
+            seen.append(self.source.latest())
+            if len(seen) > 3:
+                signal.raise_signal(signal.SIGINT)
+
+        def close(self):
+            """Do nothing."""
+
+    def shown(source, options):
+        page = Unseen(source, options)
+        monkeypatch.setattr(view, "time", argparse.Namespace(sleep=page.nap))
+        return page
+
+    monkeypatch.setattr(view, "_page", shown)
+    assert main(["view", str(run), "--no-browser"]) == 0
+    assert [state.status for state in seen] == ["paused", "paused", "playing", "playing"]
+    before, still, began, later = (state.time for state in seen)
+    assert before == still <= began <= later < 600.0
+
+
 def test_a_new_scenario_begins_at_its_own_start_and_keeps_the_rate():
     made = OfflineLoop(Selection(tilt=math.radians(12.0)))
     try:
@@ -381,14 +419,19 @@ def test_the_command_tilts_the_rod_towards_a_direction_over_its_scenario():
 
 
 def test_a_change_that_takes_long_is_said(loop, monkeypatch):
+    begun, told = threading.Event(), threading.Event()
+
     def take_long(setup):
-        time.sleep(1.5)
+        begun.set()
+        assert told.wait(60.0)
 
     monkeypatch.setattr("rbdyn_ros.view.offline.warm_up", take_long)
     changing = threading.Thread(target=loop.set_control, args=("rod.mass", 1.1))
     changing.start()
-    time.sleep(1.0)
+    assert begun.wait(60.0)
+    assert until(lambda: "Preparing rod.mass." in [p.what for p in loop.latest().problems])
     assert loop.latest().problems[0].what == "Preparing rod.mass."
+    told.set()
     changing.join()
     assert not any("Preparing" in problem.what for problem in now(loop).problems)
 
