@@ -104,24 +104,29 @@ def sources(law: ModuleType | None) -> tuple[dict[str, str], dict[str, str | Non
     versions = {name: version for name in _ALWAYS if (version := _version(name))} | {
         "python": platform.python_version()
     }
-    if law and law.__name__.partition(".")[0] != OURS and (path := getattr(law, "__file__", None)):
-        own, others = _own(law.__name__.partition(".")[0], Path(path))
-        files |= own
+    if law and not _is_ours(law) and getattr(law, "__file__", None):
+        own, others = _own(law)
+        files |= {name: _print(file.read_bytes()) for file, name in own.items()}
         versions |= {name: _version(name) for name in others}
     return files, dict(sorted(versions.items()))
 
 
-def _own(top: str, path: Path) -> tuple:
-    """Return (path -> fingerprint, other distributions) of the package `top` with the module
-    `path`, and of what it imports.
+def _is_ours(law: ModuleType) -> bool:
+    return law.__name__.partition(".")[0] == OURS
+
+
+def _own(law: ModuleType) -> tuple[dict[Path, str], set[str]]:
+    """Return (file -> its name from its package on, other distributions) of the package of a law,
+    or of its file, and of what it imports.
     """
+    top, path = law.__name__.partition(".")[0], _file(law)
     brought = metadata.packages_distributions()
     own, others, files, waiting, seen = set(brought.get(top, ())), set(), {}, [(top, path)], set()
     while waiting:
         name, module = waiting.pop()
         for file in () if module in seen else sorted(_of_package(name, module)):
             seen.add(file)
-            files[_display_path(name, module, file)] = _print(file.read_bytes())
+            files[file] = _display_path(name, module, file)
             for other in _imported_names(file) if file.suffix == ".py" else ():
                 distributions = set(brought.get(other, ()))
                 if found := _find_module(
@@ -136,17 +141,10 @@ def _own(top: str, path: Path) -> tuple:
 def law_files(law: ModuleType) -> list[Path]:
     """Return the law's own file, and those beside it that it imports."""
     path = _file(law)
-    if law.__name__.partition(".")[0] == OURS or _is_installed(path):
+    if _is_ours(law) or _is_installed(path):
         return [path]
-    files, waiting = [path], [path]
-    while waiting:
-        file = waiting.pop()
-        for name in sorted(_imported_names(file)):
-            beside = file.parent / f"{name}.py"
-            if beside.is_file() and beside not in files:
-                files.append(beside)
-                waiting.append(beside)
-    return files
+    beside = (file for file in _own(law)[0] if file.parent == path.parent and file != path)
+    return [path, *(file for file in beside if file.suffix == ".py")]
 
 
 @cache
