@@ -12,7 +12,9 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)  # that end a command
 _NOWHERE = open(os.devnull, "w")  # noqa: SIM115 for the stacks of processes that are ended
 _cleanups: list[Callable[[], object]] = []
@@ -92,10 +94,10 @@ class CallTimedOut(BaseException):
 
 
 class CallTimeout:
-    """A limit on the time of calls: `with CallTimeout(seconds) as calls:`, then `calls.edges += 1`
-    before each call and after it.
+    """A limit on the time of calls: `with CallTimeout(seconds) as calls:`, then
+    `calls(function, *arguments)`.
 
-    One timer checks every `seconds` whether the same call still lasts, so a call costs nothing and
+    One timer checks every `seconds` whether the same call still lasts, so a call costs little and
     ends between one and two times that. While Numba compiles, time does not count, and nothing is
     raised: LLVM calls back into Python, from where no exception reaches the caller. Outside the
     main thread, and inside compiled code, nothing can be ended; but a process whose `last_resort`
@@ -105,9 +107,17 @@ class CallTimeout:
     last_resort = 0.0  # [s]; 0: never. For processes that may end.
 
     def __init__(self, seconds: float):
-        self.edges = self._seen = 0  # an odd number of edges: within a call
+        self._edges = self._seen = 0  # begins and ends; an odd number: within a call
         self._seconds = seconds
         self._armed = threading.current_thread() is threading.main_thread()
+
+    def __call__(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return what the function returns. Raise CallTimedOut if that takes too long."""
+        self._edges += 1
+        try:
+            return function(*arguments)
+        finally:
+            self._edges += 1
 
     def __enter__(self) -> "CallTimeout":
         if self._armed:
@@ -136,7 +146,7 @@ class CallTimeout:
         self._put_off_end()
         if self._is_compiling():
             self._seen = 0  # no call: the first has edge 1
-        elif self.edges % 2 and self.edges == self._seen:
+        elif self._edges % 2 and self._edges == self._seen:
             raise CallTimedOut
         else:
-            self._seen = self.edges
+            self._seen = self._edges

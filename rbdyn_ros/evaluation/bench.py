@@ -10,11 +10,11 @@ rest where the encoders say. It is given the declared plant and the variances of
 
 import math
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import psutil
 
@@ -36,23 +36,22 @@ from rbdyn_ros.plant.faults.fault_options import Faults, actual
 from rbdyn_ros.plant.rollout import Rollout
 from rbdyn_ros.types import Array, State
 
+T = TypeVar("T")
 LONGEST = 120.0  # [s] for loading, designing or resetting a law, which may compile
 
 
-@contextmanager
-def limit_time(what: str, seconds: float | None = None) -> Iterator[None]:
-    """End the block between one and two times `seconds` (None: `LONGEST`). Raise TimeoutError
-    then, with a sentence that begins with `what`.
+def limit_time(
+    what: str, function: Callable[..., T], *arguments: Any, seconds: float | None = None
+) -> T:
+    """Return what the function returns. Raise TimeoutError, with a sentence that begins with
+    `what`, if that takes between one and two times `seconds` (None: `LONGEST`).
     """
     seconds = LONGEST if seconds is None else seconds
     with CallTimeout(seconds) as calls:
-        calls.edges += 1
         try:
-            yield
+            return calls(function, *arguments)
         except CallTimedOut:
             raise TimeoutError(f"{what} took longer than {seconds:g} s") from None
-        finally:
-            calls.edges += 1
 
 
 @contextmanager
@@ -115,8 +114,9 @@ def load(name: str, seconds: float | None = None) -> ModuleType:
     memory. Raise ValueError, with one sentence, if that fails.
     """
     try:
-        with limit_memory(), limit_time(f"controller '{name}' does not load: it", seconds):
-            return law_selection.load(name)
+        with limit_memory():
+            what = f"controller '{name}' does not load: it"
+            return limit_time(what, law_selection.load, name, seconds=seconds)
     except TimeoutError as error:
         raise ValueError(str(error)) from None
 
@@ -205,9 +205,9 @@ class Bench:
         """Return the law, designed and warmed up."""
         who = f"the law {self.under_test.name}: "
         try:
-            with limit_time(f"{who}designing it"):
-                made = self.under_test.name, self.module, spherical_pendulum, self.params
-                law = law_selection.make_law(*made, self.options(scenario))
+            made = self.under_test.name, self.module, spherical_pendulum, self.params
+            chosen = self.options(scenario)
+            law = limit_time(f"{who}designing it", law_selection.make_law, *made, chosen)
         except (ValueError, TimeoutError) as error:
             raise LawFailed(who + str(error).removeprefix(who)) from error
         c = scenario
@@ -224,8 +224,7 @@ class Bench:
         """Let the law forget the past. Raise LawFailed where that fails."""
         who = f"the law {self.under_test.name}"
         try:
-            with limit_time(f"{who}: resetting it"):
-                closed_loop.reset(law, who)
+            limit_time(f"{who}: resetting it", closed_loop.reset, law, who)
         except (TimeoutError, ValueError) as error:
             raise LawFailed(str(error)) from error
 

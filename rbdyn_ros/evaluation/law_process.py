@@ -125,12 +125,9 @@ def _answer_commands(connection: socket.socket, law, under_test: ControllerUnder
             t, *numbers = STATE.unpack(record)
             q, v, reference = np.split(np.array(numbers), (6, 11))
             try:
-                calls.edges += 1
-                force = command_force(law, t, State(t, q, v), reference, name)
-                calls.edges += 1
+                force = calls(command_force, law, t, State(t, q, v), reference, name)
                 connection.send(OK + FORCE.pack(*force.tolist()))
             except ControlError as error:
-                calls.edges += 1
                 _send_error(connection, error)
             except CallTimedOut:
                 text = f"{name} took longer than {limit:g} s for the state at t = {t:.3f} s"

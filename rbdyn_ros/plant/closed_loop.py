@@ -263,9 +263,7 @@ class _ClosedLoop:
         state, c = self._state_for_law(i, t), self.conditions
         self.seen[i, :6], self.seen[i, 6:] = state.q, state.v
         reference, began = self.reference(t), time.thread_time()
-        calls.edges += 1
-        command = self.caller.force(t, state, reference)
-        calls.edges += 1
+        command = calls(self.caller.force, t, state, reference)
         self.compute[i] = time.thread_time() - began
         self.commanded = tuple(command.tolist())
         if self.pushes:
