@@ -291,26 +291,26 @@ def _view(planned: DemoRequest) -> "NodeProcesses | None":
 def _report(planned: DemoRequest, trial, recorded: str, signal: int) -> int:
     from rbdyn_ros.evaluation import trial_report
 
-    judged, written, elsewhere = (
+    result, written, elsewhere = (
         trial_report.verdict(trial),
         [planned.out / BAG, planned.out / LOG],
         "",
     )
     if len(trial.t):
         print(trial_report.summary(trial, recorded))
-    print(judged, flush=True)
+    print(result, flush=True)
     if len(trial.t):
         released = planned.release
         lean = f" from {math.degrees(released.tilt):g}°" if released else ""
         title = f"{planned.duration:g} s{lean}, seed {planned.seed}"
         picture, elsewhere = write_or_rescue(
             planned.out / f"demo.{planned.form}",
-            lambda draft: trial_report.write(trial, judged, planned.rod_length, title, draft),
+            lambda draft: trial_report.write(trial, result, planned.rod_length, title, draft),
         )
         written.insert(0, picture)
     print("\n".join(f"wrote {path}" for path in written))
     if elsewhere:
         return _say(elsewhere, CANNOT_WRITE)
-    if judged.is_upright is None:
+    if result.is_upright is None:
         return SIGNAL + signal
-    return UPRIGHT if judged.is_upright else FELL
+    return UPRIGHT if result.is_upright else FELL

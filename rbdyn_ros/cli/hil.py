@@ -212,7 +212,7 @@ def _hold(
                 print(f"ends early: {trial.failure}", flush=True)
         if str(folder) in trial.failure:  # the sentence names the file
             keep.append(folder)
-    judged = verdict(tested)
+    result = verdict(tested)
     if trial.figures:
         is_timed = math.isfinite(trial.figures.get("delay_p50_ms", math.nan))
         rows = ROWS if is_timed else ROWS[:COUNTS]
@@ -220,20 +220,20 @@ def _hold(
     if refused := trial.describe_refused():
         print(f"{'refused frames':22} {refused}")
     print(f"{'the plant':22} {trial.plant.summary()}")
-    print(judged)
+    print(result)
     if arguments.json:
         found = {
-            "stood": judged.is_upright,
-            "verdict": judged.sentence,
+            "stood": result.is_upright,
+            "verdict": result.sentence,
             "plant": trial.plant.report(),
         }
         text = json_text(found | trial.figures, 2)
         _, elsewhere = write_or_rescue(arguments.json, text)
         if elsewhere:
             return _say(elsewhere, CANNOT_WRITE)
-    if judged.is_upright is None:
+    if result.is_upright is None:
         return SIGNAL + stop.signal
-    return UPRIGHT if judged.is_upright else FELL
+    return UPRIGHT if result.is_upright else FELL
 
 
 def _fill(row: str, figures: dict) -> str:

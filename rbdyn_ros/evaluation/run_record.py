@@ -214,9 +214,9 @@ def _draw_path(axes, run: Run, look: dict[str, str], alone: bool) -> None:
     """Draw the path of the tip from above, from o to x; of the cart where the rod's length is not
     known.
     """
-    way = run.cart if math.isnan(run.rod_length) else run.tip[:, :2]
-    axes.plot(*way.T, **look, linewidth=1.1)
-    for at, mark in ((way[0], "o"), (way[-1], "x")):
+    path = run.cart if math.isnan(run.rod_length) else run.tip[:, :2]
+    axes.plot(*path.T, **look, linewidth=1.1)
+    for at, mark in ((path[0], "o"), (path[-1], "x")):
         axes.plot(*at, mark, color=look["color"], markersize=5)
 
 
