@@ -86,12 +86,6 @@ def dlog_left(v) -> np.ndarray:
     return float_arrays.transpose(dlog_right(v))
 
 
-left_jacobian = dexp_right
-right_jacobian = dexp_left
-left_jacobian_inverse = dlog_right
-right_jacobian_inverse = dlog_left
-
-
 def _quadratic(v: np.ndarray, a, b) -> np.ndarray:
     """Return 1 + a v^ + b v^ v^."""
     S = hat(v)

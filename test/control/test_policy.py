@@ -112,12 +112,11 @@ def test_the_second_network_rules_within_its_level(tmp_path):
         assert force(0.0, tilt) == expected
     assert force(0.018, 0.1) == [10, 0] and force(0.02, 0.1) == [0, 10]  # the first was held
     assert force(0.0, 1.0) == [10, 0]  # time went back
-    network, catch = policy.read(tmp_path / "two.npz"), policy.read_catch(tmp_path / "two.npz")
-    policy.write(tmp_path / "again.npz", network, catch, 0.02)
-    again = policy.read_catch(tmp_path / "again.npz")
-    np.testing.assert_array_equal(again.form, form)
-    np.testing.assert_array_equal(again.network.weights, catch.network.weights)
-    assert policy.read_hold(tmp_path / "again.npz") == 0.02
+    policy.write(tmp_path / "again.npz", law.network, law.catch, 0.02)
+    again = designed(file=str(tmp_path / "again.npz"))
+    np.testing.assert_array_equal(again.catch.form, form)
+    np.testing.assert_array_equal(again.catch.network.weights, law.catch.network.weights)
+    assert again.hold == 0.02
 
 
 def test_two_networks_are_not_for_boards(tmp_path, capsys):

@@ -80,13 +80,6 @@ def test_identities_of_gamma(vectors):
     assert np.allclose(so3.dexp_right(v), R @ so3.dexp_left(v), atol=4e-15)
 
 
-def test_jacobians_are_named_as_in_robotics(vectors):
-    assert so3.left_jacobian is so3.dexp_right and so3.right_jacobian is so3.dexp_left
-    assert (
-        so3.left_jacobian_inverse is so3.dlog_right and so3.right_jacobian_inverse is so3.dlog_left
-    )
-
-
 @pytest.mark.parametrize("turns", [1, 2, 7])
 def test_dlog_has_no_value_at_full_turns(turns):
     with pytest.raises(ValueError, match="a multiple of 2 pi"):

@@ -149,14 +149,10 @@ def read(path: Path) -> Network:
     return _network(path, read_arrays(path), "")
 
 
-def read_catch(path: Path) -> Catch | None:
+def _catch(path: Path, arrays: dict[str, Array]) -> Catch | None:
     """Return the second network of a file, whose names begin with "catch.", and its
     catch.form; None if it has none. ValueError.
     """
-    return _catch(path, read_arrays(path))
-
-
-def _catch(path: Path, arrays: dict[str, Array]) -> Catch | None:
     if f"{CATCH}form" not in arrays:
         return None
     form = arrays[f"{CATCH}form"]
@@ -168,14 +164,10 @@ def _catch(path: Path, arrays: dict[str, Array]) -> Catch | None:
     return Catch(_network(path, arrays, CATCH), form.astype(float))
 
 
-def read_hold(path: Path) -> float:
-    """How long each answer is held [s], by the number hold of a file; 0 where it has none.
+def _hold(path: Path, arrays: dict[str, Array]) -> float:
+    """Return how long each answer is held [s], by the number hold of a file; 0 where it has none.
     ValueError.
     """
-    return _hold(path, read_arrays(path))
-
-
-def _hold(path: Path, arrays: dict[str, Array]) -> float:
     hold = arrays.get("hold", np.zeros(()))
     if hold.shape or hold.dtype.kind != "f" or not 0.0 <= hold <= 1.0:
         raise ValueError(f"{path}: hold is {hold}; it must be a number in [0, 1] s")
