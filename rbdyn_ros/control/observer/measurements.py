@@ -33,13 +33,6 @@ class Reading(NamedTuple):
     noise: Array  # its covariance Sigma_y (m, m)
 
 
-def retract(state: State, xi: Array) -> State:
-    """Return state [+] xi: R becomes R exp(dtheta^)."""
-    q, v = np.array(state.q, float), np.array(state.v, float)
-    move(q, v, np.array(xi, float))
-    return State(state.t, q, v)
-
-
 @kernel
 def move(q, v, xi):
     """Compute (q, v) := (q, v) [+] xi in place."""
