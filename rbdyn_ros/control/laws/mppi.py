@@ -196,8 +196,8 @@ def _check_rolls(system: System, options: Options, h: float) -> None:
     if h > longest:
         raise ValueError(
             f"controller mppi: a step of its rolls, mppi.horizon over mppi.steps, is {h:.3g} s; "
-            f"for this rod it must be at most {longest:.2g} s: take mppi.horizon <= "
-            f"{longest * options.steps:.2g} s, or more mppi.steps"
+            f"for this rod it must be at most {longest:.3g} s: take mppi.horizon <= "
+            f"{math.floor(1e3 * longest * options.steps) / 1e3:g} s, or more mppi.steps"
         )
     if options.deviation > largest:
         raise ValueError(
