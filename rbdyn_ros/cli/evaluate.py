@@ -287,6 +287,7 @@ def _sitting(planned: EvaluationPlan) -> dict:
         "rows": list(planned.chosen) or "all",
         "jobs": planned.jobs,
         "patience": planned.under_test.call_timeout,
+        "time_limit": planned.longest if planned.longest < math.inf else None,
         "over_ros": planned.ros is not None,
         "real_time": bool(planned.ros and planned.ros[1]),
     }

@@ -1,6 +1,7 @@
 """Path integral control: what it recovers from, its seed, its limits, its rolls."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -154,3 +155,20 @@ def test_what_cannot_be_is_refused(options, params, sentence):
 def test_a_state_that_is_no_state_is_named():
     with pytest.raises(ValueError, match="the cart's position is"):
         designed().command(0.0, State(0.0, np.full(6, np.nan), np.zeros(5)), np.zeros(2))
+
+
+def test_rolls_that_are_too_coarse_for_the_rod_are_refused():
+    """A rod of 10 cm falls in 82 ms; with the steps that its sentence allows it stands."""
+    small = model.Params(rod_length=0.1, rod_mass=0.05, cart_mass=0.1)
+    options = mppi.Options(force_limit=2.0, period=0.02, travel=0.2)
+    with pytest.raises(ValueError, match="mppi.horizon over mppi.steps, is 0.0469 s") as refused:
+        mppi.design(model, small, options)
+    horizon = float(re.search(r"mppi.horizon <= ([0-9.]+) s", str(refused.value))[1])
+    with pytest.raises(ValueError, match="mppi.deviation is 8 N; .* at most 1.6 N"):
+        mppi.design(model, small, options._replace(horizon=horizon))
+    options = options._replace(horizon=horizon, deviation=1.6)
+    law = mppi.design(model, small, options)
+    start = model.upright(math.radians(5.0))
+    conditions = closed_loop.Conditions(force_limit=2.0, step=0.002)
+    found = closed_loop.run(small, select("moser_veselov"), law, start, 2.0, 0.02, conditions)
+    assert np.hypot(*found.q[-1, 3:5]) < 0.02 and np.abs(found.q[:, :2]).max() < 0.2

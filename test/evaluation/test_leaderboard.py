@@ -492,7 +492,10 @@ def test_every_entry_of_the_repository_has_a_rank_and_can_be_replayed(folder):
     assert wrong and not any(why for _, why in wrong), wrong
 
 
-LAWS = "pd", "lqr", "nested_lqr", "lqg", "h_infinity", "mpc", "policy", "swing_up", "tracking"
+LAWS = (
+    *("pd", "lqr", "nested_lqr", "lqg", "h_infinity", "mpc", "mppi", "policy", "swing_up"),
+    "tracking",
+)
 
 
 @pytest.mark.parametrize("name", LAWS)

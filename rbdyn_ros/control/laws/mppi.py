@@ -23,6 +23,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.control import scale
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, regulator
 from rbdyn_ros.control.law_options import checked
@@ -41,6 +42,9 @@ REACH = 1.0  # [m] how far away a reference may seem
 FALLEN = 400.0  # the cost of a roll that ends with the rod below the cart
 WORST = 1e9  # the largest cost
 NARROW, RAIL = 0.9, 20000.0  # of the travel: beyond it a roll costs so much for each square meter
+# the longest steps of a roll over the time of the rod's swing, and the largest random forces over
+# the weight of rod and cart: beyond both, rods of 5 to 30 cm fell
+COARSE, WILD = 0.26, 1.1
 BANKS = 16  # sets of random numbers, which the commands take by turns
 # rows of a block: (k, k', x, x'), the force, the cost
 KX, KY, KZ, DKX, DKY, DKZ, X, Y, VX, VY, COST, ROWS = range(0, 12 * LANES, LANES)
@@ -161,6 +165,7 @@ def design(model, params, options: Options) -> Mppi:
         K, V = regulator(system, weights, force_weight, h)
     except (ValueError, np.linalg.LinAlgError) as error:
         raise ValueError(f"controller mppi: {error}; {NEEDS}") from error
+    _check_rolls(system, options, h)
     plan = Plan(
         *(system, K, V, np.array([*weights, force_weight]), h, options.temperature),
         *(options.energy_weight, options.force_limit, options.travel),
@@ -182,6 +187,23 @@ def design(model, params, options: Options) -> Mppi:
             np.zeros(options.rollouts),
         ),
     )
+
+
+def _check_rolls(system: System, options: Options, h: float) -> None:
+    """Raise ValueError for steps that are too long for the rod, or forces too large to average."""
+    longest = COARSE * scale.of_plant(system).time
+    largest = WILD * (system.cart_mass + system.rod_mass) * system.gravity
+    if h > longest:
+        raise ValueError(
+            f"controller mppi: a step of its rolls, mppi.horizon over mppi.steps, is {h:.3g} s; "
+            f"for this rod it must be at most {longest:.3g} s: take mppi.horizon <= "
+            f"{math.floor(1e3 * longest * options.steps) / 1e3:g} s, or more mppi.steps"
+        )
+    if options.deviation > largest:
+        raise ValueError(
+            f"controller mppi: mppi.deviation is {options.deviation:g} N; for this rod and cart "
+            f"it must be at most {largest:.2g} N"
+        )
 
 
 @kernel

@@ -73,6 +73,11 @@ NEVER = np.zeros((INPUTS, INPUTS))
 class Policy:
     """The network's answer to a state."""
 
+    # where its derivative is not stable (`control.recovery`)
+    remedy = (
+        "a network balances plants like the one that it was learned on: learn one for this plant"
+    )
+
     def __init__(
         self,
         network: Network,
@@ -104,10 +109,6 @@ class Policy:
     def reset(self) -> None:
         """Answer the next state, whatever was held."""
         self._since = math.inf
-
-    remedy = (
-        "a network balances plants like the one that it was learned on: learn one for this plant"
-    )
 
     def derivative(self) -> LinearController:
         """Return the linear controller of the answer's derivative at upright rest."""

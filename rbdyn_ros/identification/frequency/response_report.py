@@ -261,6 +261,8 @@ def _draw_outputs(panels, outputs: OutputResponse, theory: Callable | None) -> N
         noise.loglog(f, abs(outputs.force[:, i % 2, i]), **style)
     for l in theory(dense_grid(f)).T if theory else ():
         _draw_theory(panels[0], dense_grid(f), l)
+    for l in loops.T[::2]:  # those of y are the same but for noise
+        _draw_margins(panels[0], f, l)
     alpha = min(margins(f, l).disk for l in loops.T)
     _frame(panels[0], alpha, "loop |l| of one measurement", "arg l")
     _label(sensitivity, "|S| of each measurement", "dB")
@@ -329,6 +331,7 @@ def _draw_margins(panels, f: Array, L: Array) -> None:
 def _annotate(axes, text: str, x: float, y: float, is_left: bool = False) -> None:
     beside: Any = {"xytext": (-4 if is_left else 4, 0), "textcoords": "offset points"}
     beside |= {"ha": "right" if is_left else "left", "va": "center"}
+    beside["bbox"] = {"facecolor": "white", "alpha": 0.8, "linewidth": 0.0, "pad": 1.0}
     axes.annotate(text, (x, y), color=RED, fontsize=8, **beside)
 
 

@@ -67,6 +67,7 @@ class ControllerSupervisor:
         self._budget = values["budget"] or values["period"]
 
     def _doubt(self, module: ModuleType) -> str:
+        """Return the note of `control.recovery` on the designed law."""
         system = spherical_pendulum.build(self._asked_for[0])
         timing = self._period, self._force_limit
         return recovery.note(module, self._law, self.name, system, *timing)
