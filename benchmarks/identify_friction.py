@@ -139,7 +139,8 @@ def recorded(
     otherwise with one along the velocity.
     """
     duration = duration or (ALONG_X if own_loss else DURATION)
-    draw, system = np.random.default_rng(seed), spherical_pendulum.build(PLANT)
+    draw = np.random.default_rng((seed, round(1e3 * friction)))  # of records that share nothing
+    system = spherical_pendulum.build(PLANT)
     loss = friction if own_loss else 0.0
     text = _XML.format(s=system, I=system.inertia, h=H / PARTS, stiff=2.0 * H / PARTS, loss=loss)
     model = mujoco.MjModel.from_xml_string(text)
