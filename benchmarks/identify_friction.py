@@ -11,10 +11,10 @@ in turn,
 - MuJoCo's own `frictionloss`, along x alone, 60 s: one axis says half as much in the same time.
 
 MuJoCo's constraint changes the sign of its force where v + a / b does, with a the acceleration
-without friction and b = 2 / (0.95 T) of the first number T of `solreffriction`. With the default
-of 20 ms the force is 9.5 ms ahead of the velocity, which no friction is; here T is the least that
-MuJoCo takes, two steps. Measured are positions with noise of 0.5 mm and angles with noise of
-1 mrad.
+without friction and b = 2 / (d T), T the first number of `solreffriction` and d the second of
+`solimpfriction`. With the defaults, 20 ms and 0.95, the force is 9.5 ms ahead of the velocity,
+which no friction is; here T is the least that MuJoCo takes, two steps. Measured are positions with
+noise of 0.5 mm and angles with noise of 1 mrad.
 
 Printed are, for each friction, how often it was seen, and of each number the median and the
 largest error, how often it is within 2 % (friction: or 5 mN; delay: 0.24 ms), and how often in the
@@ -139,7 +139,8 @@ def recorded(
     otherwise with one along the velocity.
     """
     duration = duration or (ALONG_X if own_loss else DURATION)
-    draw, system = np.random.default_rng(seed), spherical_pendulum.build(PLANT)
+    draw = np.random.default_rng((seed, round(1e3 * friction)))  # of records that share nothing
+    system = spherical_pendulum.build(PLANT)
     loss = friction if own_loss else 0.0
     text = _XML.format(s=system, I=system.inertia, h=H / PARTS, stiff=2.0 * H / PARTS, loss=loss)
     model = mujoco.MjModel.from_xml_string(text)

@@ -313,13 +313,13 @@ def _approach(
                 break
         left = _deviations(problem.residuals(p), problem.scale)
         _check_explained(left, problem.segments)
+        _check_loose(problem, dict(zip(names, p.tolist())))
         if problem.segments is cut.first:
             _copy_starts(cut.segments, cut.first)
         # of a cart that stands the residuals are 0: with their deviation alone the rod would not
         # count in the ranks of `Segment`
         scale = np.repeat(np.maximum(left, max(1e-12, LEAST_SCALE * max(left))), 2)
         problem = problem.on(cut.fitted, scale)
-    _check_loose(problem, dict(zip(names, p.tolist())))
     return problem, p
 
 

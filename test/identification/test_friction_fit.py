@@ -114,7 +114,7 @@ def test_a_plant_in_mujoco_with_its_own_dry_friction(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     import identify_friction
 
-    record = identify_friction.recorded(MU, 3, own_loss=True, duration=DURATION)
+    record = identify_friction.recorded(MU, 3, own_loss=True, duration=24.0)
     names = ("cart.mass", "cart.damping", "cart.friction", "rod.center_of_mass", "rod.inertia")
     found = plant_fit.fit([record], KNOWN, (*names, "delay"))
     rows = {name: (value, width) for name, value, width in found.rows}
