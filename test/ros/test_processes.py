@@ -123,7 +123,7 @@ def test_the_referee_ends_with_the_verdict(graph, law, duration, code, sentence)
         "-p",
         "lockstep.timeout:=60.0",
         "-p",
-        "real_time_factor:=0.0",
+        "real_time_factor:=2.0",
         "-p",
         "start_after:=[pendulum_referee]",
         *start,
