@@ -6,6 +6,7 @@ stabilization corrects the drift of the joints. Order 4, dissipative or not by c
 contacts.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -206,7 +207,17 @@ def contact_points(model: models.Model) -> Array:
 def normalize(q):
     """Divide the orientations in q by their norms."""
     for i in range(len(q)):
-        q[i, 3:] /= np.sqrt((q[i, 3:] ** 2).sum())
+        size = math.sqrt(q[i, 3] ** 2 + q[i, 4] ** 2 + q[i, 5] ** 2 + q[i, 6] ** 2)
+        for k in range(3, 7):
+            q[i, k] /= size
+
+
+@kernel
+def copy(a, b):
+    """Write a (n, m) to b. A slice would take seconds to compile, for the words of an error."""
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            b[i, k] = a[i, k]
 
 
 @kernel
@@ -222,14 +233,15 @@ def multiplier_advance(bodies, rows, forces, alpha, h, n, state, reaction):
     for k in range(n):
         dq, dv, q_k, v_k = np.zeros_like(q), np.zeros_like(v), q, v
         for stage, weight in ((0.5, 1.0), (0.5, 2.0), (1.0, 2.0), (0.0, 1.0)):
-            wrench[:] = forces.load
+            copy(forces.load, wrench)
             power = add_forces(forces.springs, forces.near, q_k, v_k, wrench)
             found = multipliers.forward(bodies, rows, wrench, alpha, q_k, v_k)
             if not found.residual <= INCONSISTENT:
                 return k, found.rank, found.residual, work
             work += h / 6.0 * weight * (power + found.drive + (forces.load * v_k).sum())
             if weight == 1.0 and stage == 0.5:
-                reaction[:] = found.multipliers
+                for i in range(len(reaction)):
+                    reaction[i] = found.multipliers[i]
             rank, worst = found.rank, max(worst, found.residual)
             rate = jacobian.rates(q_k, v_k)
             dq += weight * rate

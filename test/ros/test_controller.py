@@ -389,7 +389,7 @@ def test_a_law_that_takes_for_ever_is_given_up(graph):
     send(10**9, tilt=0.1)
     graph.until(lambda: status and status[-1].data.startswith("fault: "))
     assert (
-        "the law lqr took 0." in status[-1].data
+        re.search(r"the law lqr took \d", status[-1].data)
         and "abort.compute_time is 0.05 s" in status[-1].data
         and not controller.active
     )

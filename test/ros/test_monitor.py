@@ -44,7 +44,7 @@ def test_a_monitor_reports_the_loop_and_then_its_end(graph):
     graph.until(lambda: line(arrived))
     assert line(arrived).level == b"\x02" and "no state on /odometry" in line(arrived).message
     simulator, _ = graph.simulator(rates__state=100.0), graph.controller()
-    graph.until(lambda: simulator.runner.statistics.ticks > 200)
+    graph.until(lambda: simulator.runner.statistics.ticks > 60)
     graph.until(
         lambda: (
             line(arrived).name.endswith("/odometry to /cart/command")
@@ -65,7 +65,8 @@ def test_a_monitor_reports_the_loop_and_then_its_end(graph):
 
 def test_a_report_that_cannot_be_written_is_said_in_full(graph):
     (graph.directory / "file").write_text("")
-    monitor = graph.process("monitor", "-p", f"monitor.path:={graph.directory / 'file'}")
+    words = "-p", f"monitor.path:={graph.directory / 'file'}", "-p", "monitor.warm_up:=0.2"
+    monitor = graph.process("monitor", *words)
     arrived = graph.listen(DiagnosticArray, "/diagnostics")
     graph.until(lambda: line(arrived))
     monitor.send_signal(signal.SIGTERM)

@@ -101,10 +101,10 @@ def test_a_signal_ends_both_nodes_in_one_process(graph):
 
 @pytest.mark.parametrize(
     ("law", "duration", "code", "sentence"),
-    [("lqr", 8.0, 0, "the rod stayed upright"), ("rest", 2.0, 1, "the rod was not upright")],
+    [("lqr", 4.0, 0, "the rod stayed upright"), ("rest", 2.0, 1, "the rod was not upright")],
 )
 def test_the_referee_ends_with_the_verdict(graph, law, duration, code, sentence):
-    """In lockstep, so that no neighbor takes the rod down."""
+    """In lockstep, so that no neighbor takes the rod down, from when the referee sees it on."""
     referee = graph.process("referee", "-p", f"duration:={duration}")
     start = [
         "-p",
@@ -124,6 +124,8 @@ def test_the_referee_ends_with_the_verdict(graph, law, duration, code, sentence)
         "lockstep.timeout:=60.0",
         "-p",
         "real_time_factor:=2.0",
+        "-p",
+        "start_after:=[pendulum_referee]",
         *start,
     )
     graph.until(lambda: referee.poll() is not None)

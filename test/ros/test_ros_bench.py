@@ -189,7 +189,7 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
     bench, ended = (
         RosBench(
             controller_under_test("mine", (), None, {}, 2.0, external=True),
-            3.0,
+            1.5,
             False,
             tmp_path,
             Interruption(),
@@ -206,7 +206,7 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
     sender.start()
     try:
         with pytest.raises(
-            CannotGoOn, match="no command came on cart/command within 3 s"
+            CannotGoOn, match="no command came on cart/command within 1.5 s"
         ) as raised:
             bench.run(
                 make_scenario({parameter.name: parameter.default for parameter in SCENARIO}, {}),

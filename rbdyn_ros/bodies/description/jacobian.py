@@ -36,7 +36,7 @@ def rates(q, v):
     d = np.empty_like(q)
     for i in range(len(q)):
         Q = row.place(q, i)[1]
-        d[i, :3] = v[i, :3]
+        d[i, 0], d[i, 1], d[i, 2] = v[i, 0], v[i, 1], v[i, 2]
         d[i, 3], d[i, 4], d[i, 5], d[i, 6] = body.scale(
             0.5, body.LT(Q, (v[i, 3], v[i, 4], v[i, 5]))
         )

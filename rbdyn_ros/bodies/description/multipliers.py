@@ -41,10 +41,11 @@ def free_acceleration(bodies, wrench, v):
     for i in range(len(v)):
         J, w = bodies.inertia[i], v[i, 3:]
         for k in range(3):
-            a[i, k] = bodies.gravity[k] + wrench[i, k] / bodies.mass[i]
             x, y = (k + 1) % 3, (k + 2) % 3
-            a[i, 3 + k] = (wrench[i, 3 + k] + (J[x] - J[y]) * w[x] * w[y]) / J[k]
-        a[i] *= 1.0 - bodies.held[i]
+            pulled = bodies.gravity[k] + wrench[i, k] / bodies.mass[i]
+            turned = (wrench[i, 3 + k] + (J[x] - J[y]) * w[x] * w[y]) / J[k]
+            a[i, k] = pulled * (1.0 - bodies.held[i, k])
+            a[i, 3 + k] = turned * (1.0 - bodies.held[i, 3 + k])
     return a
 
 
@@ -53,9 +54,9 @@ def inverse_mass(bodies):
     """Return the diagonal of M^-1 (6n,), zero where a body is held."""
     inverse = np.empty_like(bodies.held)
     for i in range(len(inverse)):
-        inverse[i, :3] = 1.0 / bodies.mass[i]
-        inverse[i, 3:] = 1.0 / bodies.inertia[i]
-        inverse[i] *= 1.0 - bodies.held[i]
+        for k in range(3):
+            inverse[i, k] = (1.0 - bodies.held[i, k]) / bodies.mass[i]
+            inverse[i, 3 + k] = (1.0 - bodies.held[i, 3 + k]) / bodies.inertia[i, k]
     return inverse.reshape(-1)
 
 
