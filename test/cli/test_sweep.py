@@ -31,7 +31,7 @@ params_files: [pendulum.yaml]
 duration: 1
 controller: lqr
 faults.noise.angle: 0.0005
-start.tilt: {grid: [-20, 20, 16]}
+start.tilt: {grid: [-20, 20, 24]}
 """
 
 
@@ -147,7 +147,7 @@ def test_the_law_of_a_file_beside_the_campaign(sweep, tmp_path, monkeypatch):
     """
     law = (ROOT / "examples" / "lean.py").read_text()
     (tmp_path / "my_law.py").write_text(law)
-    assert "start.tilt: {grid: [-20, 20, 16]}\n" in SLOW
+    assert "start.tilt: {grid: [-20, 20, 24]}\n" in SLOW
     changes = (
         "--controller",
         "my_law.py",
@@ -176,6 +176,7 @@ def test_ctrl_c_of_a_terminal_reaches_the_workers_too(sweep, tmp_path):
     say nothing.
     """
     words = [sys.executable, "-m", "rbdyn_ros", "sweep", "slow.yaml", "--jobs", "2"]
+    words += ["--set", "start.tilt={grid: [-20, 20, 1000]}"]  # more than it comes to
     running = subprocess.Popen(
         words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
