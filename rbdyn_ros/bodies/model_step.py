@@ -143,6 +143,8 @@ def impulses(m, h, full):
         change = friction.solve(m, tolerance, h)
         if change == friction.FAILED:
             return False
+        if change == 0.0:  # of the impulses: nothing moves
+            return True
         # the law of contacts that contradict each other is not met more exactly in more rounds:
         # `test_askew_stack_of_listed_faces_rests`
         stalled = k > 1 and count[c.STALLS] > stalls
