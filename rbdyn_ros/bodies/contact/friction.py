@@ -178,7 +178,8 @@ def solve(m, tolerance, h):
     step of h or, h = 0, at the node.
 
     Return the change of the first sweep over the tolerance [m/s], 0 if the impulses stay as they
-    are, FAILED if none are found. U_X, U_W: the impulses' change of the bodies' velocities, where there are no joints.
+    are, FAILED if none are found. U_X, U_W: the impulses' change of the bodies' velocities, where
+    there are no joints.
     """
     pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
     n, joined = count[c.ACTIVE], len(arena.blocks(m)) > 0
