@@ -43,7 +43,14 @@ except (ImportError, AttributeError):
     kernel_cache.warn(kernel_cache.WITHOUT_PARTS)
 
 # An option that is missing here would be that of the kernel's first caller.
-_OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)
+_OPTIONS = dict(
+    cache=True,
+    error_model="numpy",
+    nogil=True,
+    fastmath={"contract"},
+    forceinline=False,
+    _nrt=True,
+)
 
 _tuples: dict[int, tuple[dict, int, list]] = {}  # of a file: its names, their number, NamedTuples
 _LOAD_GLOBAL = dis.opmap["LOAD_GLOBAL"]

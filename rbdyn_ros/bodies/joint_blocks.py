@@ -55,7 +55,7 @@ def node_gradients(m):
                 mixed_row(bodies, blocks, j, r, a, b, False)
 
 
-@part
+@inlined
 def linearize(m):
     """Set Phi and A_1 of all blocks at the end of the step, and the right sides -Phi + A_1 K r in
     D.

@@ -23,7 +23,7 @@ from rbdyn_ros.bodies.contact import friction
 from rbdyn_ros.bodies.contact import impact as collision
 from rbdyn_ros.bodies.contact.pairs import TOUCHING, push, release, set_mean_velocities, smallest
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import hot, inlined, part
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.numerics import bracket
 
 CLOSED = 1e-14  # [LENGTH] the gap at which a part of a step ends
@@ -143,6 +143,8 @@ def impulses(m, h, full):
         change = friction.solve(m, tolerance, h)
         if change == friction.FAILED:
             return False
+        if change == 0.0:  # of the impulses: nothing moves
+            return True
         # the law of contacts that contradict each other is not met more exactly in more rounds:
         # `test_askew_stack_of_listed_faces_rests`
         stalled = k > 1 and count[c.STALLS] > stalls
@@ -320,7 +322,7 @@ def step_without_pairs(m, h):
     return True
 
 
-@hot
+@part
 def advance(m, h, n):
     """Take n steps of h of a model with contact pairs; return how many were taken. At a step that
     fails the state is that of its start. With n = OBSERVE return 1 if U_X, U_W are now the

@@ -161,7 +161,7 @@ def begin_joined(m):
             put(blocks, j, c.LAM, (0.0, 0.0, 0.0))
 
 
-@part
+@inlined
 def linearize_bodies(m, h):
     """Linearize the joined bodies at v under the joints' impulses: set their ends, the inverse
     gradients K and the turns that stand for their residuals.
@@ -186,7 +186,7 @@ def linearize_bodies(m, h):
             put9(bodies, i, c.K, turn.scale(s, turn.product_transposed(turned, R)))
 
 
-@part
+@inlined
 def correct(m, h):
     """Correct v and the ends of the joined bodies for a change of the joints' impulses, whose
     torque is in TORQUE. Return the largest change of v, or geometric mean of it and of the change

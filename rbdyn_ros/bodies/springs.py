@@ -74,13 +74,19 @@ def apply(m, k, s, on_x, on_w):
     act(bodies, integers[k, 2], force, torque, get(rows, k, c.S_B), -s, on_x, on_w)
 
 
+@inlined
+def acts(m):
+    """Return whether there are springs, dampers or wrenches that do something now."""
+    return len(arena.springs(m)) > 0 and arena.clock(m)[c.IDLE] == 0.0
+
+
 @part
 def update(m, h):
     """Set the springs' forces at the node in place of those before, in F and TAU and, for the half
     step h/2 that has arrived, in the momenta; then damp that half step.
     """
     bodies, rows, integers = arena.bodies(m), arena.springs(m), arena.spring_integers(m)
-    if len(rows) == 0 or arena.clock(m)[c.IDLE] != 0.0:
+    if not acts(m):
         return
     for i in range(len(bodies)):
         arena.add(bodies, i, c.P, vec.scale(-0.5 * h, get(bodies, i, c.F)))
@@ -122,7 +128,7 @@ def update(m, h):
 def keep_impulses(m):
     """Save the impulses of the contacts at the node in `kept`, for the steps that leave it."""
     pairs = arena.pairs(m)
-    for k in range(len(pairs) if len(arena.springs(m)) > 0 else 0):
+    for k in range(len(pairs) if acts(m) else 0):
         set_vector(pairs[k].kept, vector_of(pairs[k].impulse))
 
 
@@ -132,6 +138,8 @@ def damp(m, h, on_x, on_w):
     first) or to those that leave it for a step of h (in columns on_x, on_w). The rates have half
     of the contacts' last impulses in them, which act at the node.
     """
+    if not acts(m):
+        return
     bodies, rows = arena.bodies(m), arena.springs(m)
     prepared, arrived = False, on_x == c.P
     f = 0.0 if arrived else -0.5 * h

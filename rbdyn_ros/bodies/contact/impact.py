@@ -191,13 +191,15 @@ def work_of_drive(m, k):
     """Return the work of prescribed velocities by the impulse of pair k [J]."""
     bodies, integers, pair = arena.bodies(m), arena.pair_integers(m), arena.pairs(m)[k]
     impulse, work = vector_of(pair.impulse), 0.0
-    force = vec.transposed_matvec(matrix_of(pair.frame), impulse)
     for side in range(2):
         i, sign = integers[k, c.A + side], -1.0 if side == 0 else 1.0
-        if i != c.WORLD:
+        if i == c.WORLD:
+            continue
+        moves, turns = get(bodies, i, c.DRIVE), get(bodies, i, c.DRIVE_W)
+        if vec.size(moves) + vec.size(turns) > 0.0:
+            force = vec.transposed_matvec(matrix_of(pair.frame), impulse)
             torque = vec.transposed_matvec(matrix_of(pair.levers[side]), impulse)
-            work += sign * vec.dot(force, get(bodies, i, c.DRIVE))
-            work += sign * vec.dot(torque, get(bodies, i, c.DRIVE_W))
+            work += sign * (vec.dot(force, moves) + vec.dot(torque, turns))
     return work
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rbdyn_ros.bodies.description import quaternion_body as body
 from rbdyn_ros.bodies.description import rows as row
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.kernel import inlined, kernel, part
 
 
 @kernel
@@ -43,7 +43,7 @@ def rates(q, v):
     return d
 
 
-@kernel
+@part
 def add(J, i, side, numbers):
     """Add the numbers, 6 or 7 of them, to J_i,side, unless the side is the world."""
     if side != row.WORLD:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.kernel import inlined, kernel, part
 from rbdyn_ros.numerics.solvers import fc3d
 from rbdyn_ros.numerics.solvers.solution import Options
 from rbdyn_ros.types import Vector
@@ -80,7 +80,7 @@ def largest_cross(a, b, c):
     return vec.scale(1.0 / length, best) if length > 0.0 else best
 
 
-@kernel
+@part
 def into_cone(r, n, mu):
     """Return (r + s n, whether K_mu holds it): s = 0 if that does, else the one whose tangential
     part is smallest, or the first that does.
@@ -101,7 +101,7 @@ def into_cone(r, n, mu):
     return r, is_inside(r, mu)
 
 
-@kernel
+@part
 def nearest_to_normal(W, q):
     """Return r with W r + q = 0, as near as W allows, and nearest to the frictionless r: W is
     shifted by eps and the shift iterated away (proximal point), r := r - (W + eps)^-1 (W r + q).
@@ -118,7 +118,7 @@ def nearest_to_normal(W, q):
     return r
 
 
-@kernel
+@part
 def wedging_impulse(W, q, mu):
     """Return (r, whether K_mu holds it) where W is singular, with u = 0 except for the part of q
     that no impulse changes.
@@ -137,7 +137,7 @@ def wedging_impulse(W, q, mu):
     return into_cone(r, largest_cross(a, b, c), mu)
 
 
-@kernel
+@part
 def sticking_impulse(W, q, mu):
     """Return r with W r + q = 0, refined once; where W is singular the one nearest to the normal,
     outside K_mu if there is none.
@@ -211,7 +211,7 @@ def slide_along(W, q, mu, direction):
     return r, max(abs(u2 * c - u1 * s), u1 * c + u2 * s)
 
 
-@kernel
+@part
 def sliding_impulse(W, q, mu, guess):
     """Return (r, violation): the sliding impulse (S.17) and by how much [m/s] it misses the
     conditions, inf if there is none.
@@ -239,7 +239,7 @@ def sliding_impulse(W, q, mu, guess):
     return best, least
 
 
-@kernel
+@part
 def contact(W, q, mu, guess):
     """Return the Contact of W (three rows), q (3,), mu: no allocation, for use inside a step.
 
@@ -284,7 +284,7 @@ def solve(problem, guess, options):
 _ROUND_OFF = 4.5e-16
 
 
-@kernel
+@part
 def largest_cubic_root(b, c, d):
     """Return the largest real root of x^3 + b x^2 + c x + d, by Cardano or, for three real roots,
     by Viete's cosine.
@@ -304,14 +304,14 @@ def largest_cubic_root(b, c, d):
     return x - b / 3.0
 
 
-@kernel
+@part
 def _pair(s, m):
     """Return the real parts of the roots of y^2 + s y + m."""
     root = max(0.25 * s * s - m, 0.0) ** 0.5
     return -0.5 * s + root, -0.5 * s - root
 
 
-@kernel
+@part
 def real_parts(a4, a3, a2, a1, a0):
     """Return the real parts of the four roots of a4 x^4 + a3 x^3 + a2 x^2 + a1 x + a0; inf or nan
     where a4 = 0.

@@ -5,11 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rbdyn_ros.bodies import columns as c
 from rbdyn_ros.bodies import model as models
 from rbdyn_ros.bodies import shapes
+from rbdyn_ros.bodies.contact.pairs import contact_displacement
 from rbdyn_ros.bodies.description import contact_pairs, geoms, jacobian, joint_kinds, rigid_bodies
 from rbdyn_ros.bodies.description.rows import TURN, WORLD
-from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.geometry import quaternion, unit_quaternion
 
 G = 9.81
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -319,3 +321,22 @@ def test_a_tower_of_cubes_stands(count, still):
     run.take(1e-3, 100)
     assert np.abs(run.v).max() < still
     assert run.q == pytest.approx(q, abs=100 * 1e-3 * still + 1e-12)
+
+
+def test_a_point_that_stays_in_its_body_is_carried_with_it():
+    """(M.14a) is then x_1 + R_1 p - x_0 - R_0 p, however far the body turns in the step. Where
+    joints hold such a point friction is not to see it move.
+    """
+    random, bodies = np.random.default_rng(3), np.zeros((1, c.BODY))
+    for _ in range(50):
+        Q, v, p, x, x_1 = (random.normal(size=n) for n in (4, 3, 3, 3, 3))
+        Q, v = Q / np.linalg.norm(Q), random.uniform(0.0, 0.95) * v / np.linalg.norm(v)
+        turn = (float(np.sqrt(1.0 - v @ v)), *v.tolist())
+        Q_1 = unit_quaternion.product(tuple(Q.tolist()), turn)
+        R, R_1 = (np.array(unit_quaternion.matrix(q)) for q in (tuple(Q.tolist()), Q_1))
+        bodies[0, c.X : c.X + 3], bodies[0, c.X_1 : c.X_1 + 3] = x, x_1
+        bodies[0, c.R : c.R + 9], bodies[0, c.V : c.V + 3] = R.ravel(), v
+        bodies[0, c.W] = turn[0]
+        end = x_1 + R_1 @ p
+        way = contact_displacement(bodies, 0, tuple(p.tolist()), tuple(end.tolist()))
+        assert way == pytest.approx(end - x - R @ p, abs=1e-12)

@@ -4,6 +4,7 @@ each other.
 
 import numpy as np
 import pytest
+from oracles import fc3d_modes
 
 from benchmarks import contact_problems
 from rbdyn_ros.numerics.solvers import fc3d
@@ -128,3 +129,21 @@ def test_a_good_guess_is_kept_and_the_guess_is_not_written_to(solver):
         and second.z == pytest.approx(first.z, abs=1e-14)
         and np.array_equal(guess, first.z)
     )
+
+
+@pytest.mark.parametrize(("n", "count"), [(1, 60), (2, 25)])
+def test_either_impulses_are_found_or_none_exist(n, count):
+    """Contacts of a body that moves in few ways: the solver finds impulses where the search
+    through all modes does not prove that there are none, and only there.
+    """
+    random, solver, without = np.random.default_rng(n), select("fc3d_hybrid"), 0
+    for _ in range(count):
+        m = int(random.integers(1, 2 * n + 1))
+        J, mu = random.normal(size=(3 * n, m)), random.uniform(0.0, 1.5, n)
+        q = J @ random.normal(size=m) if random.random() < 0.5 else random.normal(size=3 * n)
+        q[::3] -= 1.0
+        problem = fc3d.problem(J @ J.T, q, mu)
+        is_without = fc3d_modes.is_without_impulses(problem)
+        assert is_without != solve(solver, problem).ok, problem
+        without += is_without
+    assert 3 < without < count - 3
