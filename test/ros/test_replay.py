@@ -144,7 +144,7 @@ def test_a_replay_says_what_it_waits_for(graph, bag):
     received = graph.probe.create_publisher(String, "/pendulum_controller/received", qos.LATCHED)
     received.publish(String(data="* received"))
     graph.until(lambda: "a call of /pendulum_replay/pause with false" in graph.log("replay"))
-    assert "begins 6.0 s after the bag, with the plant" in graph.log("replay")
+    assert "begins 101.0 s after the bag, with the plant" in graph.log("replay")
     node.terminate()
     graph.until(lambda: node.poll() is not None)
     assert node.returncode == 0
