@@ -12,6 +12,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -53,16 +54,15 @@ def block() -> Iterator[None]:
     """Keep Ctrl-C from the processes that are started in the block: it goes to all processes of a
     terminal, and those that work for another one leave it to that one, which ends them.
 
-    Here it is delivered afterwards, unless a thread of a library takes it. Only call it in the
-    main thread.
+    They inherit that it is blocked, as do threads that are started in the block and the processes
+    that these start. Here it is delivered afterwards, or at once where a thread takes it that was
+    started before.
     """
+    resource_tracker.ensure_running()  # whose start, with that of a first process, unblocks it
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    # they inherit both; the first process of `multiprocessing` starts one more, which unblocks it
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 

@@ -131,6 +131,22 @@ def test_a_signal_during_the_block_is_received_after_it():
     assert (done.stdout, done.stderr) == ("within\nafter\n", "")
 
 
+def test_a_signal_during_the_block_is_not_lost_to_a_thread():
+    code = (
+        "import os, signal, threading, time\n"
+        "from rbdyn_ros.interrupts import block\n"
+        "threading.Thread(target=time.sleep, args=(5.0,), daemon=True).start()\n"
+        "try:\n"
+        "    with block():\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(0.5)\n"
+        "    time.sleep(0.5)\n"
+        "except KeyboardInterrupt: print('received')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("received\n", "")
+
+
 def test_a_call_that_takes_too_long_is_ended_although_it_catches_everything():
 
     def stubborn() -> None:
