@@ -130,14 +130,18 @@ def equations(bodies, q, q_1, P, L, reactions, contacts, model):
 
 def carried(q, q_1, body, p, p_1):
     """How far a body has carried the contact, which moves over it from p to p_1 [in it]: with the
-    vector of the skew part of R_1 R^T, which is the sine of the turn.
+    vector of the skew part of R_1 R^T, which is the sine of the turn, and as much of the change of
+    the lever as the cosine lacks to 1, halved.
     """
     if body == WORLD:
         return np.zeros(3)
     R, R_1 = quaternion.to_matrix(q[body, 3:]), quaternion.to_matrix(q_1[body, 3:])
     skew = 0.5 * (R_1 @ R.T - R @ R_1.T)
     sine = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
-    return q_1[body, :3] - q[body, :3] + np.cross(sine, 0.5 * (R @ p + R_1 @ p_1))
+    before, after = R @ p, R_1 @ p_1
+    lacks = 0.25 * (3.0 - np.trace(R_1 @ R.T))
+    moved = np.cross(sine, 0.5 * (before + after)) + lacks * (after - before)
+    return q_1[body, :3] - q[body, :3] + moved
 
 
 def checked_step(model):

@@ -115,16 +115,16 @@ def can_roll(pairs, integers, k):
 @inlined
 def contact_displacement(bodies, i, p, point):
     """Return how far body i has carried the point of contact, which was p in it and is now `point`
-    in the world: x_1 - x_0 + (2 v/w) x (the mean of its levers)   (M.14a). Of a point that stays
-    in the body that is its way, exactly.
+    in the world: x_1 - x_0 + (2 w v) x (the mean of its levers) + |v|^2 (their change)   (M.14a).
     """
     if i == c.WORLD:
         return _ORIGIN
-    x, R = get(bodies, i, c.X_1), get9(bodies, i, c.R)
+    x, R, v = get(bodies, i, c.X_1), get9(bodies, i, c.R), get(bodies, i, c.V)
     moved = vec.sub(x, get(bodies, i, c.X))
-    turn = vec.matvec(R, vec.scale(2.0 / bodies[i, c.W], get(bodies, i, c.V)))
-    levers = vec.add(vec.matvec(R, p), vec.sub(point, x))
-    return vec.axpy(0.5, vec.cross(turn, levers), moved)
+    turn = vec.matvec(R, vec.scale(2.0 * bodies[i, c.W], v))
+    before, after = vec.matvec(R, p), vec.sub(point, x)
+    moved = vec.axpy(0.5, vec.cross(turn, vec.add(before, after)), moved)
+    return vec.axpy(vec.dot(v, v), vec.sub(after, before), moved)
 
 
 @part
