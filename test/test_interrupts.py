@@ -157,6 +157,8 @@ def test_a_call_that_takes_too_long_is_ended_although_it_catches_everything():
 
 SLOW_COMPILER = """
 import time
+from numba import njit
+from numba.core.codegen import CPUCodeLibrary
 from rbdyn_ros.interrupts import CallTimedOut, CallTimeout
 
 hook = CPUCodeLibrary._object_compiled_hook.__func__
