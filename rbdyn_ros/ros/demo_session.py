@@ -101,7 +101,6 @@ class DemoSession:
         self.executor.add_node(self.recorder)
         self._start = 0  # [ns] simulated, of the release
         self._released, self._ended = 0.0, 0.0  # [s] steady
-        self._pushes: list[tuple[TipPush, int]] = []  # and the stamp at which each begins
 
     def __enter__(self) -> "DemoSession":
         os.nice(POLITE)
@@ -179,16 +178,18 @@ class DemoSession:
         except DemoInterrupted:
             interrupted = True
         wall_time = (self._ended or time.monotonic()) - self._released if self._released else 0.0
-        end = self._start + round(plan.duration * 1e9) if self._released else -1
-        pushes = tuple(
-            push._replace(felt=self._action_time(begin)) for push, begin in self._pushes
-        )
+        end = self._stamp(plan.duration) if self._released else -1
+        sent = plan.pushes if self._released else ()
+        pushes = tuple(push._replace(felt=self._action_time(push)) for push in sent)
         return self.topic_observer.trial(self._start, end, pushes, wall_time, failure, interrupted)
 
-    def _action_time(self, begin: int) -> float:
-        """Return when a push was first observed to act that begins at the stamp `begin` [ns]:
-        [s] since the release; nan if it was not.
-        """
+    def _stamp(self, seconds: float) -> int:
+        """Return the stamp [ns] of so many seconds after the release."""
+        return self._start + round(seconds * 1e9)
+
+    def _action_time(self, push: TipPush) -> float:
+        """Return when a push was first seen to act [s] since the release; nan if it was not."""
+        begin = self._stamp(push.time)
         seen = (stamp for stamp in self.topic_observer.disturbed if stamp >= begin)
         return (next(seen, math.nan) - self._start) * 1e-9
 
@@ -216,8 +217,7 @@ class DemoSession:
         self.call(self.pause, SetBool.Request(data=False), STILL)
 
     def _wait_for(self, seconds: float) -> None:
-        end = self._start + round(seconds * 1e9)
-
+        end = self._stamp(seconds)
         self.until(
             lambda: self.topic_observer.stamp >= end,
             lambda: self.topic_observer.line(self._start),
@@ -226,13 +226,12 @@ class DemoSession:
         )
 
     def _push(self, push: TipPush) -> None:
-        message, begin = WrenchStamped(), self._start + round(push.time * 1e9)
+        message = WrenchStamped()
         message.header.frame_id = frames().tip
-        set_stamp(message.header.stamp, begin)
+        set_stamp(message.header.stamp, self._stamp(push.time))
         x, y = push.force * math.cos(push.azimuth), push.force * math.sin(push.azimuth)
         set_xyz(message.wrench.force, (x, y, 0.0))
         self.disturbance.publish(message)
-        self._pushes.append((push, begin))
 
     def _count(self) -> None:
         self.call(self.pause, SetBool.Request(data=True), STILL)

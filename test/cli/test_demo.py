@@ -41,8 +41,7 @@ TICK = 2_000_000  # [ns] of the state topics
 def words(tmp_path):
     """The command, which writes into a folder of its own.
 
-    In lockstep, but no faster than the clock: whoever watches and pushes has to see when the time
-    for it has come.
+    In lockstep, but no faster than the clock, so that whoever watches sees all states.
     """
     paced = tmp_path / "paced.yaml"
     paced.write_text("/**:\n  ros__parameters:\n    lockstep: {enabled: true, timeout: 20.0}\n")
