@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rbdyn_ros import tracebacks
+from rbdyn_ros.interrupts import Interruption
 
 # What a logger writes before the sentence
 _PREFIX = re.compile(r"^\[(?:ERROR|FATAL)\] \[[\d.]+\] (?:\[[^]]*\]: )?")
@@ -39,10 +40,13 @@ class NodeProcesses:
             log.write_text("", "utf-8")
 
     def start(self, *nodes: str, arguments: Sequence[str] = ()) -> None:
-        """Start a process with these nodes; its `arguments` follow those for all processes."""
+        """Start a process with these nodes; its `arguments` follow those for all processes. Only
+        the main thread may do it.
+        """
         name = " and the ".join(node.replace("_", " ") for node in nodes)
         command = [sys.executable, "-m", "rbdyn_ros.ros.start", str(os.getpid()), *nodes]
-        with open(self.log(name), "a", encoding="utf-8") as output:
+        # a signal waits: it must not find a process that `end` does not know
+        with open(self.log(name), "a", encoding="utf-8") as output, Interruption() as stop:
             self.processes[name] = subprocess.Popen(
                 [*command, "--ros-args", *self._parameters, *arguments],
                 stdout=output,
@@ -50,6 +54,8 @@ class NodeProcesses:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
+        if stop.signal:
+            signal.raise_signal(stop.signal)
 
     def failure(self) -> str:
         """Return one sentence on the first process that has ended, and why; "" if none has."""
