@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def watched(monkeypatch, capsys):
+def watched(monkeypatch, capfd):
     """Run a command that starts nodes in this process, which does not step back for them: a busy
     machine would leave it nothing. All that it printed, and the exit code.
 
@@ -46,7 +46,7 @@ def watched(monkeypatch, capsys):
         for tool in (demo_session, hil_trial):
             monkeypatch.setattr(tool, "POLITE", 0)
         code = main(words)
-        return "".join(capsys.readouterr()), code
+        return "".join(capfd.readouterr()), code
 
     yield run
     logging.set_logger_level("", logging.LoggingSeverity.INFO)

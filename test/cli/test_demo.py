@@ -102,7 +102,7 @@ def test_the_rod_is_caught_pushed_and_stands(play, tmp_path):
     """With two processes of nodes; the tutorial doc/tutorials/ros.md has the usual one, and the
     view.
     """
-    words = ("--duration", "3", "--seed", "3", "--processes", "2", "--no-view")
+    words = ("--duration", "2", "--seed", "3", "--processes", "2", "--no-view")
     said, code = play(*words)
     assert code == 0, said
     for part in (
@@ -133,7 +133,7 @@ def test_the_rod_is_caught_pushed_and_stands(play, tmp_path):
     ticks = set(map(stamp, topics["/odometry"]))
     lost = int(said.split(" lost on the way")[0].split()[-1])
     assert (max(ticks) - min(ticks)) // TICK + 1 - len(ticks) <= lost
-    assert max(ticks) - min(ticks) >= 3_000_000_000
+    assert max(ticks) - min(ticks) >= 2_000_000_000
 
 
 # The demo's own process, which sleeps in the middle of the trial until the plant is past the end
@@ -150,7 +150,7 @@ from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.demo_session import DemoSession
 ROOM = 100
 demo_session.POLITE, topic_observer.qos.LOSSLESS = 0, QoSProfile(depth=ROOM)
-TICK, END = 2_000_000, 3_000_000_000  # [ns]
+TICK, END = 2_000_000, 2_000_000_000  # [ns]
 
 def turn(stage):
     awake(stage)
@@ -180,7 +180,7 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
     Its middleware does not: what DDS makes of a process that is stopped is its own affair.
     """
     said, _ = (
-        played := demo("--duration", "3", "--no-view", program=("-c", STANDS_STILL))
+        played := demo("--duration", "2", "--no-view", program=("-c", STANDS_STILL))
     ).communicate(timeout=LIMIT)
     assert (
         played.returncode == 1
@@ -232,24 +232,24 @@ def test_equal_seeds_give_equal_falls():
     assert demo_plan(20.0, Release(0.2, 0.0), 5).orientation == attitude(0.2)
 
 
-def test_set_wins_over_files_and_scenario(play, tmp_path):
-    """A heavier rod than that of the file, from a start of its own, under a weaker law."""
-    given = ("rod.mass=1.25", "lqr.force_weight=0.2", "initial.orientation=[0.999,0.0447,0,0]")
-    words = [word for one in given for word in ("--set", one)]
+def test_set_wins_over_files_and_scenario_and_a_rod_that_nobody_catches_is_exit_code_1(
+    play, tmp_path
+):
+    """A heavier rod than that of the file, from a start of its own, too far for its weak law,
+    which does not give up.
+    """
+    given = ("rod.mass=1.25", "lqr.force_weight=0.2", "initial.orientation=[0.939693,0.34202,0,0]")
+    words = [word for one in (*given, "abort.tilt=3") for word in ("--set", one)]
     (tmp_path / "light.yaml").write_text("/**:\n  ros__parameters:\n    rod: {mass: 0.5}\n")
     files = ("--params-file", str(tmp_path / "light.yaml"))
     said, code = play("--duration", "1", "--scenario", "hanging", *files, *words, "--no-view")
-    assert code in (0, 1) and "wrote" in said, said
-    first = received(tmp_path / "out" / "bag")["/ground_truth/odometry"][0].pose.pose.orientation
-    assert first.x == pytest.approx(0.0447, abs=1e-3)
-    (description,) = received(tmp_path / "out" / "bag")["/robot_description"]
-    assert 'mass value="1.25"' in description.data
-
-
-def test_a_rod_that_nobody_catches_is_exit_code_1(play, tmp_path):
-    said, code = play("--duration", "1", "--controller", "rest", "--tilt", "60", "--no-view")
-    assert code == 1 and "FAILED: the rod was not upright" in said, said
+    assert code == 1 and "FAILED: the rod was not upright" in said and "wrote" in said, said
     assert "live view" not in said and not (tmp_path / "out" / "view.log").exists()
+    messages = received(tmp_path / "out" / "bag")
+    first = messages["/ground_truth/odometry"][0].pose.pose.orientation
+    assert first.x == pytest.approx(0.342, abs=1e-3)
+    (description,) = messages["/robot_description"]
+    assert 'mass value="1.25"' in description.data
 
 
 def test_a_killed_demo_leaves_no_node_behind(demo, tmp_path):
@@ -271,15 +271,6 @@ def command_line(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:  # it has just ended
         return b""
-
-
-def test_the_error_of_a_node_is_the_reason(play, tmp_path):
-    (tmp_path / "law.yaml").write_text(
-        "/**/pendulum_controller:\n  ros__parameters:\n    lqr:\n      force_weight: -1.0\n"
-    )
-    said, code = play("--params-file", str(tmp_path / "law.yaml"), "--no-view")
-    assert code == 1 and "Traceback" not in said, said
-    assert "law.yaml:4: lqr.force_weight is -1.0" in said and "nodes.log" in said
 
 
 def planned(*words: str) -> DemoRequest:
