@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from domain import alone
+from forked import Forked
 
 from rbdyn_ros.ros.start import NODES
 
@@ -40,7 +41,8 @@ class Graph:
         self.executor = SingleThreadedExecutor()
         self.probe = rclpy.create_node("probe")
         self.executor.add_node(self.probe)
-        self.nodes, self.processes = [], []
+        self.nodes: list = []
+        self.processes: list[Forked | subprocess.Popen] = []
 
     def simulator(self, kind=None, **parameters):
         """A simulator, active; `__` stands for the dot of a parameter's name. `kind` makes it."""
@@ -70,17 +72,19 @@ class Graph:
         self.nodes[-1].autostart()
         return self.nodes[-1]
 
-    def process(self, module: str, *arguments: str) -> subprocess.Popen:
+    def process(self, node: str, *arguments: str) -> Forked:
         """A node in a process of its own; its output goes to a file."""
-        log = open(self.directory / f"{module}.log", "w")
-        command = [
-            sys.executable,
-            "-m",
-            f"rbdyn_ros.ros.{NODES.get(module, (module,))[0]}",
-            "--ros-args",
-            *arguments,
-        ]
-        self.processes.append(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT))
+        log, module = self.directory / f"{node}.log", NODES.get(node, (node,))[0]
+        self.processes.append(Forked(module, ("--ros-args", *arguments), log))
+        return self.processes[-1]
+
+    def program(self, node: str, *arguments: str) -> subprocess.Popen:
+        """The same as a program of its own, with its imports, and the signals of this process."""
+        command = [sys.executable, "-m", f"rbdyn_ros.ros.{NODES[node][0]}", "--ros-args"]
+        with open(self.directory / f"{node}.log", "w") as log:
+            self.processes.append(
+                subprocess.Popen([*command, *arguments], stdout=log, stderr=subprocess.STDOUT)
+            )
         return self.processes[-1]
 
     def log(self, module: str) -> str:

@@ -80,7 +80,7 @@ def test_a_signal_ends_the_controller_with_one_zero_command(graph):
 def test_a_node_under_nohup_outlives_its_terminal(graph, hangups):
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     received = graph.listen(Odometry, "/odometry")
-    simulator = graph.process("simulator", "-p", "start:=immediately")
+    simulator = graph.program("simulator", "-p", "start:=immediately")
     graph.until(lambda: received)
     simulator.send_signal(signal.SIGHUP)
     received.clear()
