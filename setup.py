@@ -67,7 +67,6 @@ setup(
         "test": [
             "casadi",
             "control",
-            "do-mpc",
             "gymnasium",
             "hypothesis",
             "mujoco",
