@@ -78,10 +78,10 @@ COMMANDS = {
         short=("--controller", "lqr", "--suite", "suite.yaml", "--jobs", "1"),
     ),
     "experiment": Command(
-        ("bouncing_ball", "--short"),
+        ("forced_rod",),
         {"--out": ("pictures", FOLDER)},
         {},
-        short=("bouncing_ball", "--short"),
+        short=("forced_rod", "--short"),
     ),
     "gains": Command(
         (),

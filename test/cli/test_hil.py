@@ -44,7 +44,7 @@ NOISY = """
 LEANING = """
 /**:
   ros__parameters:
-    initial: {orientation: [0.9996573, 0.0, 0.0261769, 0.0]}  # 3 degrees; 46 after 1.2 s alone
+    initial: {orientation: [0.9996573, 0.0, 0.0261769, 0.0]}  # 3 degrees; 8 after 0.6 s alone
 """
 WEAKENED = 12.0  # [s] when the drive begins to lose a fifth of its force
 WEAKEN = """
@@ -142,18 +142,20 @@ def test_an_interrupted_trial_without_a_board_is_no_success(started, tmp_path):
 
 
 def test_an_emulated_board_balances(watched, tmp_path):
-    """The firmware on QEMU's Cortex-M4F, with the simulator and the bridge as they are."""
+    """The firmware on QEMU's Cortex-M4F, with the simulator and the bridge as they are. Alone, the
+    rod would be beyond the 5 degrees of one that stands.
+    """
     if sentence := missing_tools():
         pytest.skip(sentence)
     file, params = tmp_path / "trial.json", tmp_path / "trial.yaml"
     params.write_text(LEANING)
-    options = ["--emulate", "--lockstep", "--duration", "1.2", "--params-file", str(params)]
+    options = ["--emulate", "--lockstep", "--duration", "0.6", "--params-file", str(params)]
     said, code = watched(["hil", *options, "--json", str(file)], alone())
     assert code == 0, said
     print(said)
     figures = json.loads(file.read_text())
     assert figures["stood"] and figures["lost"] == figures["outages"] == 0
-    assert 250 < figures["forces"] < figures["accepted"]
+    assert 125 < figures["forces"] < figures["accepted"]
 
 
 def test_without_an_emulator_one_sentence_names_what_to_install(monkeypatch, capsys):

@@ -63,7 +63,7 @@ from rbdyn_ros.__main__ import main
 for words in (
     ["gains"],
     ["simulate", "--controller", "rest", "--duration", "0.01", "--out", "run.csv"],
-    ["experiment", "stack", "--short"],
+    ["experiment", "forced_rod", "--short"],
 ):
     if code := console.run(words[0], lambda: main(words)):
         sys.exit(code)

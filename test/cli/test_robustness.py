@@ -174,8 +174,8 @@ def test_a_disk_that_is_full_at_the_end_costs_no_result(folder, capsys, name, fi
 
 def test_a_picture_that_cannot_be_written_costs_neither_verdict_nor_tables(folder, capsys):
     (folder / "pictures").mkdir()
-    (folder / "pictures" / "bouncing_ball.png").symlink_to("/dev/full")
-    code = program.main(["experiment", "bouncing_ball", "--short", "--out", "pictures"])
+    (folder / "pictures" / "forced_rod.png").symlink_to("/dev/full")
+    code = program.main(["experiment", "forced_rod", "--short", "--out", "pictures"])
     out, said = capsys.readouterr()
-    assert code == 4 and "bouncing_ball.png: No space left on device; it is in " in said, said
+    assert code == 4 and "forced_rod.png: No space left on device; it is in " in said, said
     assert list((folder / "pictures").glob("*.csv")) and "wrote" in out

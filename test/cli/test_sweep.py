@@ -2,12 +2,15 @@
 workers, refused.
 """
 
+import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -37,11 +40,31 @@ start.tilt: {grid: [-20, 20, 24]}
 
 @pytest.fixture
 def sweep(tmp_path, monkeypatch):
-    """sweep(*words) -> exit code, in a folder that has mine.yaml and slow.yaml."""
+    """sweep(*words) -> exit code, in a folder that has mine.yaml and slow.yaml; with one worker
+    where the words do not say how many.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.yaml").write_text(CAMPAIGN)
     (tmp_path / "slow.yaml").write_text(SLOW)
-    return lambda *words: main(["sweep", *words])
+    return lambda *words: main(["sweep", *([] if "--jobs" in words else ["--jobs=1"]), *words])
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of mine.yaml, computed, and what was said."""
+    folder, said = tmp_path_factory.mktemp("whole"), io.StringIO()
+    (folder / "mine.yaml").write_text(CAMPAIGN)
+    words = ["sweep", str(folder / "mine.yaml"), "--jobs=1", "--out", str(folder / "mine")]
+    with redirect_stdout(said):
+        assert main(words) == 0
+    return folder / "mine", said.getvalue()
+
+
+@pytest.fixture
+def computed(sweep, whole, tmp_path):
+    """A copy of it in the working folder: its parts."""
+    shutil.copytree(whole[0], tmp_path / "mine")
+    return parts(tmp_path / "mine")
 
 
 def parts(folder) -> dict:
@@ -55,14 +78,13 @@ def test_a_campaign_is_kept_in_the_home_folder(sweep, tmp_path, monkeypatch):
     assert (tmp_path / "home" / "kept" / "summary.json").exists()
 
 
-def test_a_campaign_ends_in_a_summary_and_a_picture(sweep, tmp_path, capsys):
-    assert sweep("mine.yaml") == 0
-    told = capsys.readouterr().out
+def test_a_campaign_ends_in_a_summary_and_a_picture(whole):
+    folder, told = whole
     assert "lqr: " in told and "of 540 settled" in told
-    row = json.loads((tmp_path / "mine" / "summary.json").read_text())["rows"][0]
+    row = json.loads((folder / "summary.json").read_text())["rows"][0]
     assert row["samples"] == 540
     assert 0.2 < row["interval"][0] < row["fraction"] < row["interval"][1] < 0.7
-    assert (tmp_path / "mine" / "campaign.png").stat().st_size > 10_000
+    assert (folder / "campaign.png").stat().st_size > 10_000
 
 
 def test_results_say_when_where_and_with_what_they_were_computed(sweep, tmp_path):
@@ -84,55 +106,55 @@ def test_results_say_when_where_and_with_what_they_were_computed(sweep, tmp_path
     assert found["seeds"] == [0] and found["tolerances"]["settled.tilt"] == 2.0
 
 
-def test_a_law_that_was_changed_is_computed_anew(sweep, tmp_path, capsys, monkeypatch):
-    sweep("mine.yaml")
-    whole = parts(tmp_path / "mine")
+def test_a_law_that_was_changed_is_computed_anew(sweep, computed, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(provenance, "_ours", lambda: {"rbdyn_ros/control": "another"})
-    capsys.readouterr()
     assert sweep("mine.yaml", "--resume") == 0
     told = capsys.readouterr()
     assert (
         "--resume begins anew: rbdyn_ros is gone; rbdyn_ros/bodies is gone;" in told.err
         and "3 of 3 parts computed" in told.out
     )
-    assert parts(tmp_path / "mine").keys() == whole.keys()
+    assert parts(tmp_path / "mine").keys() == computed.keys()
     assert {
         path.name: path.read_bytes() for path in (tmp_path / "mine" / "parts.1").iterdir()
-    } == whole
+    } == computed
 
 
-def test_resuming_computes_what_is_missing_and_damaged_only(sweep, tmp_path, capsys):
-    sweep("mine.yaml")
-    whole, folder = parts(tmp_path / "mine"), tmp_path / "mine" / "parts"
+def test_resuming_computes_what_is_missing_and_damaged_only(sweep, computed, tmp_path, capsys):
+    folder = tmp_path / "mine" / "parts"
     (folder / "part-000000.parquet").unlink()
-    (folder / "part-000002.parquet").write_bytes(whole["part-000002.parquet"][:999])
+    (folder / "part-000002.parquet").write_bytes(computed["part-000002.parquet"][:999])
     kept = (folder / "part-000001.parquet").stat().st_mtime_ns
-    capsys.readouterr()
     assert sweep("mine.yaml", "--resume") == 0
     told = capsys.readouterr()
     assert "2 of 3 parts computed" in told.out
     assert "part-000002.parquet is cut off or damaged" in told.err
-    assert parts(tmp_path / "mine") == whole
+    assert parts(tmp_path / "mine") == computed
     assert (folder / "part-000001.parquet").stat().st_mtime_ns == kept
 
 
-def test_the_number_of_workers_changes_no_byte(sweep, tmp_path):
-    sweep("mine.yaml", "--out", "one", "--jobs", "1")
+def test_the_number_of_workers_changes_no_byte(sweep, computed, tmp_path):
     sweep("mine.yaml", "--out", "three", "--jobs", "3")
-    assert parts(tmp_path / "one") == parts(tmp_path / "three")
+    assert parts(tmp_path / "three") == computed
 
 
 def test_nothing_is_lost_where_a_worker_is_killed_and_somebody_interrupts(sweep, tmp_path):
+    """Ctrl-C goes to every process of a terminal: those that compute leave it to their parent, and
+    say nothing.
+    """
     words = [sys.executable, "-m", "rbdyn_ros", "sweep", "slow.yaml", "--jobs", "1"]
-    running = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     until(lambda: written(tmp_path) > 0, running)
     os.kill(workers(running.pid)[0], signal.SIGKILL)
     had = written(tmp_path)
     until(lambda: written(tmp_path) > had + 3, running)
-    running.send_signal(signal.SIGINT)
+    os.killpg(running.pid, signal.SIGINT)
     _, told = running.communicate(timeout=300)
-    assert running.returncode == 130
+    assert running.returncode == 130 and "Traceback" not in told, told
     assert "a worker process died" in told and "add --resume to go on" in told
+    assert "finishing and keeping the parts that have begun" in told
     before = parts(tmp_path / "slow")
     assert sweep("slow.yaml", "--resume", "--jobs", "1") == 0
     after = parts(tmp_path / "slow")
@@ -169,24 +191,6 @@ def test_the_law_of_a_file_beside_the_campaign(sweep, tmp_path, monkeypatch):
         ]
         == 0
     )
-
-
-def test_ctrl_c_of_a_terminal_reaches_the_workers_too(sweep, tmp_path):
-    """Ctrl-C goes to every process of a terminal: those that compute leave it to their parent, and
-    say nothing.
-    """
-    words = [sys.executable, "-m", "rbdyn_ros", "sweep", "slow.yaml", "--jobs", "2"]
-    words += ["--set", "start.tilt={grid: [-20, 20, 1000]}"]  # more than it comes to
-    running = subprocess.Popen(
-        words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    until(lambda: written(tmp_path) > 0, running)
-    os.killpg(running.pid, signal.SIGINT)
-    _, told = running.communicate(timeout=300)
-    assert (
-        running.returncode == 130 and "add --resume to go on" in told and "Traceback" not in told
-    ), told
-    assert "finishing and keeping the parts that have begun" in told
 
 
 def written(tmp_path) -> int:
@@ -251,12 +255,10 @@ def test_a_place_where_nobody_can_write(sweep, capsys):
     assert "cannot write /proc/self/out" in capsys.readouterr().err
 
 
-def test_another_campaign_in_the_folder_is_refused(sweep, tmp_path, capsys):
-    sweep("mine.yaml")
-    before = parts(tmp_path / "mine")
+def test_another_campaign_in_the_folder_is_refused(sweep, computed, tmp_path, capsys):
     assert sweep("mine.yaml", "--set", "draws=30", "--resume") == 2
     assert "draws was 20, now 30" in capsys.readouterr().err
-    assert parts(tmp_path / "mine") == before
+    assert parts(tmp_path / "mine") == computed
 
 
 def test_the_list_names_presets_and_quantities(sweep, capsys):
