@@ -1,9 +1,7 @@
 """The viewer node before a browser: a hand at the page moves what is behind the topics."""
 
 import io
-import subprocess
 import time
-from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ pytest.importorskip(
 )
 pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
 
+from forked import Forked  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
@@ -34,7 +33,7 @@ def orange(tab) -> np.ndarray:
     return np.column_stack((x, y))[x < 0.48 * picture.width]
 
 
-def serve(graph, port: int) -> subprocess.Popen:
+def serve(graph, port: int) -> Forked:
     """A viewer that serves its page."""
     words = (f"port:={port}", "rate:=20.0", "shadows:=false")
     viewer = graph.process("viewer", *(word for setting in words for word in ("-p", setting)))
@@ -47,12 +46,11 @@ def press(tab, name: str) -> None:
     tab.get_by_role("button", name=name, exact=True).first.evaluate("element => element.click()")
 
 
-def shown_after_death(process: subprocess.Popen, what: str, *tabs) -> float:
-    """How long after a kill [s] all pages have shown what is selected."""
+def shown_after_death(process: Forked, what: str, tab) -> float:
+    """How long after a kill [s] the page has shown what is selected."""
     process.kill()
     killed = time.monotonic()
-    for tab in tabs:
-        tab.wait_for_selector(what)
+    tab.wait_for_selector(what)
     return time.monotonic() - killed
 
 
@@ -75,18 +73,9 @@ def seconds(message) -> float:
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
-@pytest.fixture
-def pages(browser):
-    """Open the page of a port in as many tabs as wanted."""
-    with ExitStack() as stack:
-        yield lambda port, count: [
-            stack.enter_context(opened(browser, f"http://127.0.0.1:{port}")) for _ in range(count)
-        ]
-
-
-def test_two_browsers_before_nodes_that_are_killed(graph, pages, soon):
+def test_a_browser_before_nodes_that_are_killed(graph, browser, soon):
     """A drag is a wrench; a viewer that is killed says so and comes back, and the loop does not
-    notice; then the death of each node is said.
+    notice; then the death of each node is said. Two browsers are in view/test_page.py.
     """
     port = free_port()
     simulator, controller = (graph.process(name, *QUICK) for name in ("simulator", "controller"))
@@ -95,42 +84,38 @@ def test_two_browsers_before_nodes_that_are_killed(graph, pages, soon):
     states, commands = graph.listen(Odometry, "odometry"), graph.listen(WrenchStamped, COMMAND)
     viewer = serve(graph, port)
     graph.until(lambda: statuses and states and commands)
-    tabs = pages(port, 2)
-    for tab in tabs:
+    with opened(browser, f"http://127.0.0.1:{port}") as tab:
         tab.wait_for_selector("text=playing")
         tab.wait_for_selector(CONNECTED)
         assert tab.errors == []
-    press(tabs[1], "Pause")
-    graph.until(lambda: statuses[-1].data.startswith("paused"))
-    press(tabs[0], "Play")
-    graph.until(lambda: statuses[-1].data.startswith("playing"))
+        press(tab, "Pause")
+        graph.until(lambda: statuses[-1].data.startswith("paused"))
+        press(tab, "Play")
+        graph.until(lambda: statuses[-1].data.startswith("playing"))
 
-    def is_pulled() -> bool:
-        return any(m.wrench.force.x or m.wrench.force.y for m in pushes[-1:])
+        def is_pulled() -> bool:
+            return any(m.wrench.force.x or m.wrench.force.y for m in pushes[-1:])
 
-    pull(tabs[0])
-    try:
-        graph.until(is_pulled)
-    finally:
-        tabs[0].mouse.up()
-    graph.until(lambda: not is_pulled())
-    for received in (statuses, states, commands):
-        received.clear()
-    assert shown_after_death(viewer, CONNECTING, *tabs) < soon()
-    graph.until(
-        lambda: all(
-            received and seconds(received[-1]) - seconds(received[0]) > 1.0
-            for received in (states, commands)
+        pull(tab)
+        try:
+            graph.until(is_pulled)
+        finally:
+            tab.mouse.up()
+        graph.until(lambda: not is_pulled())
+        for received in (statuses, states, commands):
+            received.clear()
+        assert shown_after_death(viewer, CONNECTING, tab) < soon()
+        graph.until(
+            lambda: all(
+                received and seconds(received[-1]) - seconds(received[0]) > 1.0
+                for received in (states, commands)
+            )
         )
-    )
-    assert not statuses  # it plays on, and the watchdog has not tripped
-    serve(graph, port)
-    for tab in tabs:  # which connect by themselves
-        tab.wait_for_selector(CONNECTED)
+        assert not statuses  # it plays on, and the watchdog has not tripped
+        serve(graph, port)
+        tab.wait_for_selector(CONNECTED)  # it connects by itself
         tab.wait_for_selector("text=playing")
-    tabs.pop().close()
-    assert (
-        shown_after_death(controller, "text=pendulum_controller does not answer", tabs[0]) < soon()
-    )
-    assert shown_after_death(simulator, "text=its last state is", tabs[0]) < soon()
-    assert until(lambda: "look at its log" in tabs[0].content())
+        gone = "text=pendulum_controller does not answer"
+        assert shown_after_death(controller, gone, tab) < soon()
+        assert shown_after_death(simulator, "text=its last state is", tab) < soon()
+        assert until(lambda: "look at its log" in tab.content())

@@ -24,6 +24,7 @@ from rbdyn_ros.view.source import REFUSED, Alert  # noqa: E402
 
 LIGHT = {"rate": 20.0, "shadows": False}  # for a browser without a graphics card
 TILT = 0.03  # [rad] that a hand makes
+PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
@@ -182,24 +183,6 @@ def test_the_space_bar_acts_after_a_click_on_a_tab_of_the_panel(tab, loop):
     assert until(lambda: now(loop).status == "playing")
 
 
-def test_on_a_phone_the_panel_opens_over_a_third_of_the_height(browser, shown):
-    width, height = 390, 844
-    with opened(browser, shown[1].url) as phone:
-        phone.set_viewport_size({"width": width, "height": height})
-        phone.wait_for_function("innerWidth < 400 && !document.querySelector('[data-dock-tab]')")
-        title = phone.get_by_text(NAME, exact=True).first
-        panel = title.locator('xpath=ancestor::div[contains(@style, "position: fixed")]')
-
-        def place() -> tuple:
-            box = panel.bounding_box()
-            return round(box["x"]), round(box["width"]), round(box["y"] + box["height"])
-
-        assert until(lambda: place() == (0, width, height)), place()
-        assert 0.25 < panel.bounding_box()["height"] / height < 0.4
-        assert phone.get_by_role("tab", name="Plots", exact=True).is_visible()
-        assert phone.errors == []
-
-
 def test_the_rod_is_seen_standing(tab, loop):
     pixels = rod(tab)
     x, y = np.percentile(pixels, (5, 95), axis=0).T
@@ -345,11 +328,41 @@ def test_pause_step_and_reset(tab, loop):
     assert until(lambda: now(loop).status == "playing")
 
 
-def test_a_refusal_for_which_nobody_waited_is_shown(tab, loop, shown):
-    """In every browser that has the page; test_viewer_page.py opens it in two."""
-    assert shown[1].browsers == 1
+@pytest.fixture(scope="module")
+def phone(browser, shown):
+    """The page in another browser, the size of a phone."""
+    with opened(browser, shown[1].url) as made:
+        made.set_viewport_size(PHONE)
+        made.wait_for_function("innerWidth < 400 && !document.querySelector('[data-dock-tab]')")
+        yield made
+
+
+def test_on_a_phone_the_panel_opens_over_a_third_of_the_height(phone):
+    title = phone.get_by_text(NAME, exact=True).first
+    panel = title.locator('xpath=ancestor::div[contains(@style, "position: fixed")]')
+
+    def place() -> tuple:
+        box = panel.bounding_box()
+        return round(box["x"]), round(box["width"]), round(box["y"] + box["height"])
+
+    assert until(lambda: place() == (0, *PHONE.values())), place()
+    assert 0.25 < panel.bounding_box()["height"] / PHONE["height"] < 0.4
+    assert phone.get_by_role("tab", name="Plots", exact=True).is_visible()
+    assert phone.errors == []
+
+
+def test_two_browsers_show_and_change_one_simulation(tab, phone, loop, shown):
+    """A refusal for which nobody waited is shown in every browser that has the page."""
+    assert until(lambda: shown[1].browsers == 2)
+    press(phone, "Pause")
+    tab.get_by_role("button", name="Play", exact=True).first.wait_for()
+    press(tab, "Play")
+    phone.get_by_role("button", name="Pause", exact=True).first.wait_for()
     loop._log.add(now(loop).time, REFUSED, "refused when nobody waited for it")
-    tab.get_by_text("refused when nobody waited").first.wait_for()
+    for each in (tab, phone):
+        each.get_by_text("refused when nobody waited").first.wait_for()
+    phone.close()
+    assert until(lambda: shown[1].browsers == 1)
 
 
 def test_a_page_that_ends_says_so(tab, shown):
