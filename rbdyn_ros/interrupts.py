@@ -101,7 +101,8 @@ class CallTimeout:
     ends between one and two times that. While Numba compiles, time does not count, and nothing is
     raised: LLVM calls back into Python, from where no exception reaches the caller. Outside the
     main thread, and inside compiled code, nothing can be ended; but a process whose `last_resort`
-    is set ends, with exit code 1, where compiled code lasts longer than that.
+    is set ends, with exit code 1, where compiled code lasts longer than that. A process has one
+    such timer: that of an outer limit stands still meanwhile.
     """
 
     last_resort = 0.0  # [s]; 0: never. For processes that may end.
@@ -125,7 +126,7 @@ class CallTimeout:
 
             self._is_compiling = is_compiling
             self._before = signal.signal(signal.SIGALRM, self._look)
-            signal.setitimer(signal.ITIMER_REAL, self._seconds, self._seconds)
+            self._timer = signal.setitimer(signal.ITIMER_REAL, self._seconds, self._seconds)
             self._put_off_end()
         return self
 
@@ -133,6 +134,7 @@ class CallTimeout:
         if self._armed:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, self._before)
+            signal.setitimer(signal.ITIMER_REAL, *self._timer)
             if self.last_resort:
                 faulthandler.cancel_dump_traceback_later()
 

@@ -4,6 +4,9 @@ processors busy, and no processor time for what no test is about.
 
 import gc
 import os
+import signal
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -92,6 +95,34 @@ def pytest_xdist_make_scheduler(config, log):
             return crashed
 
     return Files(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+_named: set[int] = set()
+
+
+def how_a_child_ended(limit: float = 5.0) -> str:
+    """Return how the child process ended that has ended last, as "process 123 by SIGKILL"."""
+    import psutil
+
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        for pid in {child.pid for child in psutil.Process().children()} - _named:
+            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is not None:
+                _named.add(pid)
+                if ended.si_code == os.CLD_EXITED:
+                    return f"process {pid} with exit code {ended.si_status}"
+                return f"process {pid} by {signal.Signals(ended.si_status).name}"
+        time.sleep(0.01)
+    return "somebody else knows how"
+
+
+def pytest_testnodedown(node, error) -> None:
+    """Say how a process of pytest-xdist ended that should not have: a signal such as SIGKILL, or
+    `os._exit`, leaves no other word.
+    """
+    if error:
+        sys.stderr.write(f"\n{node.gateway.id} ended early: {how_a_child_ended()}\n")
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

@@ -195,6 +195,49 @@ def test_the_handler_before_patience_comes_back():
     assert signal.getsignal(signal.SIGALRM) is before
 
 
+@pytest.fixture
+def timer():
+    """A timer of somebody else, such as that of the time that a test may take."""
+    handler = signal.signal(signal.SIGALRM, lambda *_: None)
+    before = signal.setitimer(signal.ITIMER_REAL, 500.0, 30.0)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, *before)
+    signal.signal(signal.SIGALRM, handler)
+
+
+def test_the_timer_before_goes_on_afterwards(timer):
+    with contextlib.suppress(CallTimedOut), CallTimeout(0.05) as calls:
+        calls(time.sleep, 20.0)
+    left, interval = signal.getitimer(signal.ITIMER_REAL)
+    assert 400.0 < left <= 500.0 and interval == 30.0
+
+
+def test_a_limit_within_another_one_leaves_it_in_force():
+    with pytest.raises(CallTimedOut), CallTimeout(0.05) as outer:
+        with CallTimeout(30.0) as inner:
+            inner(int)
+        outer(time.sleep, 20.0)
+
+
+def test_nothing_is_left_that_could_end_the_process():
+    """A timer that still runs when SIGALRM has its default action again ends a process without a
+    word.
+    """
+    code = (
+        "import signal, time\n"
+        "from rbdyn_ros.interrupts import CallTimedOut, CallTimeout\n"
+        "CallTimeout.last_resort = 0.1\n"
+        "try:\n"
+        "    with CallTimeout(0.05) as calls: calls(time.sleep, 20.0)\n"
+        "except CallTimedOut: pass\n"
+        "assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL\n"
+        "time.sleep(1.0)\n"
+        "print('alive')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr, done.returncode) == ("alive\n", "", 0)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_keeps_the_signal(number):
     """A terminal that is closed sends SIGHUP, which ended a command without its end."""

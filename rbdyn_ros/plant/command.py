@@ -92,7 +92,9 @@ class CommandQueue:
 
     def take(self, until: float) -> list[Command]:
         """Return the commands that have arrived until an instant [s, steady], each once."""
-        found = []
+        found: list[Command] = []
+        if not self._waiting:
+            return found
         with self._changed:
             while self._waiting and self._waiting[0].received <= until:
                 found.append(self._waiting.popleft())

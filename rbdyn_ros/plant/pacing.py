@@ -53,17 +53,17 @@ class Pacer:
             self.restart()
             self.period = period
         self._ticks += 1
+        if not period:
+            return 0.0
         deadline = self._base + self._ticks * period
-        late = self._clock() - deadline
-        overrun = max(0.0, late) if period else 0.0
-        if overrun:
-            self._count_overrun(overrun, period, policy)
-        self._sleep_until(deadline, stopped)
-        return overrun
-
-    def _sleep_until(self, instant: float, stopped: Callable) -> None:
-        while (left := instant - self._clock()) > 0.0 and not stopped():
-            self._sleep(min(left, SLICE))
+        left = deadline - self._clock()
+        if left < 0.0:
+            self._count_overrun(-left, period, policy)
+            return -left
+        while left > 0.0 and not stopped():
+            self._sleep(left if left < SLICE else SLICE)
+            left = deadline - self._clock()
+        return 0.0
 
     def _count_overrun(self, late: float, period: float, policy: str) -> None:
         self.overruns += 1

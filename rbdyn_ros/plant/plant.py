@@ -126,7 +126,7 @@ class Plant:
     @property
     def stamp(self) -> int:
         """The simulated time as ROS has it [ns]; it never decreases."""
-        return EPOCH_NS + self.steps * self.setup.step_ns
+        return EPOCH_NS + self.state.steps * self.setup.step_ns
 
     @property
     def tick_ns(self) -> int:
@@ -179,7 +179,8 @@ class Plant:
     @property
     def off_travel(self) -> bool:
         """Whether the cart is beyond `cart.travel` along x or y."""
-        return max(abs(self.q.item(0)), abs(self.q.item(1))) > self.setup.travel
+        x, y, travel = self.q.item(0), self.q.item(1), self.setup.travel
+        return abs(x) > travel or abs(y) > travel
 
     def point(self, p_b: tuple[float, float, float]) -> Array:
         """Return the position (3,) [m, world] of a point `p_b` of the rod [m, body, from the
@@ -317,7 +318,7 @@ class Plant:
             state, h = self.state, setup.step_ns * 1e-9
             at = self.time, h, state.iterations, state.residual, self.q, self.v
             return failure(setup.integrator, setup.options, *at)
-        if self.off_travel and setup.fault_at_travel:
+        if setup.fault_at_travel and self.off_travel:
             return (
                 f"the cart left its travel of {setup.travel:g} m: x = {self.q[0]:.4g} m, y = "
                 f"{self.q[1]:.4g} m"
@@ -346,4 +347,5 @@ class Plant:
     def _restart_balance(self) -> None:
         self.step_time = 0.0
         self.ticker.restart()
-        self._energy = self.state.account.energy - self._contact_work
+        _, energy, *_ = self.state.account
+        self._energy = energy - self._contact_work

@@ -85,16 +85,18 @@ class Runner:
         In lockstep only the first answer to the present state counts, since the thread began if
         the start waits for it; a command without a stamp answers none.
         """
-        answers = self.signals.is_first_answer(command.stamp) or (
-            COMMAND in self._held and command.stamp == self.signals.expected_stamp
-        )
-        if self.pace.lockstep and not answers:
+        if self.pace.lockstep and not self._answers(command.stamp):
             self.command_queue.late += 1
             return
         self.statistics.record_answer(command.stamp, command.received)
         self.command_queue.put(command)
         if COMMAND in self._held:
             self.release(COMMAND)
+
+    def _answers(self, stamp: int) -> bool:
+        return self.signals.is_first_answer(stamp) or (
+            COMMAND in self._held and stamp == self.signals.expected_stamp
+        )
 
     def waits_for(self, condition: str) -> bool:
         """Return whether time does not begin because of this condition only."""
@@ -230,10 +232,11 @@ class Runner:
         caches, and the rest of the period covers the variation of its time. Commands that come
         after it are for the next tick.
         """
-        in_time = self._wait_for_answer()
+        lockstep = self.pace.lockstep
+        in_time = not lockstep or self._wait_for_answer()
         with self.between_ticks:
             # a pause ends the wait, too, and may be over by now
-            if self._is_resting() or (in_time and self._lacks_answer):
+            if self._is_resting() or (lockstep and in_time and self._lacks_answer):
                 return False
             if not in_time and self.pace.lockstep_reaction == "fault":
                 why, timeout = self.command_queue.rejection, self.pace.lockstep_timeout

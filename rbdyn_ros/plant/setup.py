@@ -10,7 +10,7 @@ from rbdyn_ros import parameters
 from rbdyn_ros.parameters.simulation import actual_plant
 from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.plant.command import Watchdog
-from rbdyn_ros.plant.faults.covariance import covariances, variances
+from rbdyn_ros.plant.faults.covariance import SensorErrors, variances
 from rbdyn_ros.plant.faults.fault_options import Faults, SensorNoise, faults
 from rbdyn_ros.plant.faults.sensors import Sensors
 from rbdyn_ros.plant.plant import Plant, Setup
@@ -123,7 +123,7 @@ def warm_up(setup: Setup) -> str:
     copy.check(setup)  # as a change of parameters does
     failure = copy.tick((0.0, 0.0))
     Sensors(_NOISY, 0)
-    covariances(_NOISY, (0.0, 0.0, 0.0), _AXES, (0.0, 0.0, 0.0))
+    SensorErrors(_NOISY).covariances((0.0, 0.0, 0.0), _AXES, (0.0, 0.0, 0.0))
     copy.steps = 0
     copy.reset()
     return failure

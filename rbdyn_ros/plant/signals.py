@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from rbdyn_ros.plant.command import Command, CommandQueue, Rejected, check_stamp
-from rbdyn_ros.plant.faults.fault_options import Faults
+from rbdyn_ros.plant.faults.covariance import SensorErrors
 from rbdyn_ros.plant.faults.pipeline import FaultPipeline
 from rbdyn_ros.plant.plant import Plant
 from rbdyn_ros.plant.setup import RunConfig
@@ -21,7 +21,7 @@ class Measurement(NamedTuple):
     felt: Vector  # specific force at the IMU [m/s^2, body]
     force: tuple[float, float]  # [N] applied to the cart
     reaction: list[float]  # (3) [N, world] of the joint on the rod
-    faults: Faults  # those of the sensors apply
+    errors: SensorErrors  # of the sensors
 
 
 class PlantSignals:
@@ -53,7 +53,8 @@ class PlantSignals:
     @property
     def tick(self) -> int:
         """The number of the tick."""
-        return self.plant.steps // self.plant.setup.tick_steps
+        plant = self.plant
+        return plant.state.steps // plant.setup.tick_steps
 
     def is_first_answer(self, stamp: int) -> bool:
         """Return whether a command of that stamp [ns] is the first one that answers the state
@@ -71,7 +72,7 @@ class PlantSignals:
             channel.send(tick, (command, tick))
         if arrived := channel.receive(tick):
             command, sent = arrived
-            self._accept(command, sent, now, pace)
+            self._accept(command, sent < tick, now, pace)
         active = self.active_command
         if active is None:
             return 0.0, 0.0
@@ -81,15 +82,17 @@ class PlantSignals:
         expired = pace.watchdog.is_expired(age)
         statistics.watchdog_trips += expired and not self._is_expired
         self._is_expired = statistics.watchdog_expired = expired
+        if not expired:
+            return active.force
         part = pace.watchdog.remaining(age)
         return part * active.force[0], part * active.force[1]
 
-    def _accept(self, command: Command, sent: int, now: float, pace: RunConfig) -> None:
-        """Take a command that has arrived, sent in tick `sent`.
+    def _accept(self, command: Command, is_delayed: bool, now: float, pace: RunConfig) -> None:
+        """Take a command that has arrived.
 
         A delayed one counts as received now, if the state that it answers is not too old.
         """
-        if sent < self.tick:
+        if is_delayed:
             try:
                 stamps = command.stamp, self.plant.stamp
                 check_stamp(*stamps, pace.oldest_stamp, "a delayed command")
@@ -109,10 +112,11 @@ class PlantSignals:
         seen = sensors.read(q, v)
         felt = sensors.measure_inertial((v[2], v[3], v[4]), plant.specific_force())
         forces = plant.force, plant.reaction.tolist()
-        newest = Measurement(plant.stamp, *seen, *felt, *forces, self.faults.options)
+        newest = Measurement(plant.stamp, *seen, *felt, *forces, self.faults.errors)
         if self.measurement is None:
             self.measurement, self.is_new = newest, True
             return
-        self.faults.states.send(self.tick, newest)
-        arrived = self.faults.states.receive(self.tick)
+        states, tick = self.faults.states, self.tick
+        states.send(tick, newest)
+        arrived = states.receive(tick)
         self.measurement, self.is_new = arrived or self.measurement, arrived is not None

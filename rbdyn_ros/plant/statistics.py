@@ -22,21 +22,20 @@ class Statistics:
         self.step_time = 0.0  # [s] largest
         # [s] from a state's publication to the command that answers it
         self.round_trips = deque[float](maxlen=TRIPS)
-        # (stamp [ns], when [s, steady]) of the newest states that were sent
-        self._sent = deque[tuple[int, float]](maxlen=SENT)
+        self._sent: dict[int, float] = {}  # stamp [ns] -> when [s, steady], of the newest states
 
     def record_publication(self, stamp: int) -> None:
         """Record that the state of that stamp [ns] is sent now."""
-        self._sent.append((stamp, time.monotonic()))
+        self._sent[stamp] = time.monotonic()
+        if len(self._sent) > SENT:
+            del self._sent[next(iter(self._sent))]
 
     def record_answer(self, stamp: int, received: float) -> None:
         """Record that a command which answers the state of that stamp [ns] arrived at the steady
         instant `received` [s].
         """
-        for sent, instant in reversed(list(self._sent)):  # mostly it is the first
-            if sent == stamp:
-                self.round_trips.append(received - instant)
-                return
+        if (sent := self._sent.get(stamp)) is not None:
+            self.round_trips.append(received - sent)
 
     def count_tick(self, step_time: float, limited: bool, off_travel: bool) -> None:
         """Count a tick that took `step_time` [s] per step: whether its force was limited, and
@@ -44,9 +43,11 @@ class Statistics:
         """
         self.ticks += 1
         self.saturated += limited
-        self.step_time = max(self.step_time, step_time)
-        self.excursions += off_travel and not self.off_travel
-        self.off_travel = off_travel
+        if step_time > self.step_time:
+            self.step_time = step_time
+        if off_travel != self.off_travel:
+            self.excursions += off_travel
+            self.off_travel = off_travel
 
     def percentiles(self) -> tuple[float, float, float]:
         """Return (p50, p99, max) of the round trip [s], nan before the first."""

@@ -35,12 +35,14 @@ class History:
         self.count = 0  # ticks so far
         self.stamps = np.zeros(rows, np.int64)  # [ns]
         self.rows = np.zeros((rows, 13))  # q (6), v (5), force on the cart (2)
+        self._q, self._v = self.rows[:, :6], self.rows[:, 6:11]
+        self._force_x, self._force_y = self.rows[:, 11], self.rows[:, 12]
 
     def append(self, stamp: int, q: Array, v: Array, force: Force) -> None:
         """Add a tick, in place of the oldest one where there is no more room."""
         k = self.count % len(self.rows)
-        row = self.rows[k]
-        self.stamps[k], row[:6], row[6:11], row[11:] = stamp, q, v, force
+        self.stamps[k], self._q[k], self._v[k] = stamp, q, v
+        self._force_x[k], self._force_y[k] = force
         self.count += 1
 
     def read(self) -> tuple[Array, Array]:
@@ -60,18 +62,6 @@ class TickConfig(NamedTuple):
     limit: float  # [N] of the commanded force
 
 
-class Account(NamedTuple):
-    """The power into the plant and the quantities that it conserves without it, at an instant."""
-
-    power: float = 0.0  # [W]
-    energy: float = 0.0  # [J]
-    angular: float = 0.0  # Lz [kg m^2/s] about the world's origin
-    momentum_x: float = 0.0  # Px [kg m/s]
-    momentum_y: float = 0.0  # Py
-    spin: float = 0.0  # p3 [kg m^2/s]
-    norm_error: float = 0.0  # |quaternion| - 1
-
-
 @dataclass
 class TickState:
     """The state that ticks change, besides that of the contacts."""
@@ -82,7 +72,7 @@ class TickState:
     steps: int = 0  # since the start
     push_end: int = 0  # stamp [ns] from which on the disturbance is zero; 0: it stays
     work: float = 0.0  # [J] done since the energy was balanced
-    account: Account = Account()  # after the last tick
+    account: tuple[float, ...] = (0.0,) * 7  # what `account` returns after the last tick
     # in the last tick
     done: int = 0  # steps
     iterations: int = 0
@@ -116,7 +106,12 @@ def power(system, input, t, q, v):
 
 @kernel
 def account(system, input, t, q, v):
-    """Return the numbers of an `Account` of the state q, v at t [s]."""
+    """Return the power into the plant [W], the quantities that it conserves without it, and
+    |quaternion| - 1, of the state q, v at t [s].
+
+    The quantities are the energy [J], Lz [kg m^2/s] about the world's origin, Px and Py [kg m/s],
+    and p3 [kg m^2/s].
+    """
     E, Lz, Px, Py, p3 = rod_on_cart.quantities(system, q, v)
     _, Q, _, _ = boundary.read(q, v)
     norm_error = math.sqrt(unit_quaternion.dot(Q, Q)) - 1.0
@@ -155,23 +150,24 @@ class Ticker:
         plant is left in the last good state.
         """
         config, state, input = self.config, self.state, self._input
+        h, q, v = config.h, state.q, state.v
         if state.push_end and EPOCH_NS + state.steps * config.step_ns >= state.push_end:
             state.push_end = 0
             input.disturbance[:] = 0.0
         force, limited = limit_force(command, config.limit)
         if self._drive:
             force = self._drive.apply(force)
-        input.force[:] = force
-        t = config.start + state.steps * config.h
-        before = self._account(self._system, input, t, state.q, state.v)
-        now = State(t, state.q, state.v)
-        given = *self._plant, config.h, config.steps, now, state.reaction
-        state.done, state.iterations, state.residual = self._advance(*given)
+        acting = input.force
+        acting[0], acting[1] = force
+        t = config.start + state.steps * h
+        before = self._account(self._system, input, t, q, v)
+        state.done, state.iterations, state.residual = self._advance(
+            *self._plant, h, config.steps, State(t, q, v), state.reaction
+        )
         state.steps += state.done
         self._take_account()
-        state.work += 0.5 * (before[0] + state.account.power) * state.done * config.h
-        stamp = EPOCH_NS + state.steps * config.step_ns
-        self.history.append(stamp, state.q, state.v, force)
+        state.work += 0.5 * (before[0] + state.account[0]) * state.done * h
+        self.history.append(EPOCH_NS + state.steps * config.step_ns, q, v, force)
         return limited
 
     def restart(self) -> None:
@@ -183,7 +179,7 @@ class Ticker:
     def _take_account(self) -> None:
         config, state = self.config, self.state
         t = config.start + state.steps * config.h
-        state.account = Account(*self._account(self._system, self._input, t, state.q, state.v))
+        state.account = self._account(self._system, self._input, t, state.q, state.v)
 
     @property
     def is_complete(self) -> bool:

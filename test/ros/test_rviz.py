@@ -177,7 +177,7 @@ def shown(made, **changes) -> dict:
     """(namespace, number) -> marker that is drawn."""
     plant, values = made(**changes)
     runner = Runner(plant, setup.run_config(values), lambda runner: None, lambda status: None)
-    message = Markers(frames()).fill(sample.take(runner, GimbalJoints()))
+    message = Markers(frames()).fill(sample.PlantSample(runner, GimbalJoints()))
     return {(m.ns, m.id): m for m in message.markers if m.action == Marker.ADD}
 
 

@@ -38,8 +38,9 @@ def samples(n: int = 20):
             (rng.normal(size=5) * 10.0 ** rng.integers(-200, 5)).tolist(),
         )
         order = Command((2.5, -3.0), stamp - 10**6, 0.0)
-        more = dict(reaction=rng.normal(size=3), command=order, commands=7)
-        yield sample.of(SETUP, stamp, q, v, (1.5, -0.0), GimbalJoints(), **more)
+        one = sample.Sample(SETUP, stamp, q, v, (1.5, -0.0), GimbalJoints())
+        one.reaction, one.command, one.commands = rng.normal(size=3), order, 7
+        yield one
 
 
 @pytest.mark.parametrize("prefix", ["", "a", "ab/", "äöü_longer/"])

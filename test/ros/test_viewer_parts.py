@@ -58,7 +58,7 @@ def plant(**values) -> Setup:
 
 def taken(made: Setup) -> sample.Sample:
     """An instant of a plant."""
-    return sample.of(made, 5 * 10**9, [*Q], [*V], (1.0, 2.0), sample.GimbalJoints())
+    return sample.Sample(made, 5 * 10**9, [*Q], [*V], (1.0, 2.0), sample.GimbalJoints())
 
 
 def test_odometry_joints_and_transforms_tell_the_same_pose(ros):

@@ -86,30 +86,37 @@ class DelayChannel:
 
     def send(self, step: int, item: Any) -> None:
         """Send an item at a step."""
-        lost, doubled, *late = next(self._draws)
+        lost, doubled, late, copy_late = next(self._draws)
         self._sent += 1
         self.counts["sent"] += 1
         if lost < self._drop:
             self.counts["dropped"] += 1
             return
-        copies = 2 if doubled < self._duplicate else 1
-        self.counts["duplicated"] += copies - 1
-        for copy in range(copies):
-            steps = round((self._delay + late[copy] * self._jitter) / self._tick)
-            self.counts["delayed"] += steps > 0
-            heappush(self._in_transit, (step + steps, self._sent, copy, item))
+        self._put(step, late, 0, item)
+        if doubled < self._duplicate:
+            self.counts["duplicated"] += 1
+            self._put(step, copy_late, 1, item)
+
+    def _put(self, step: int, late: float, copy: int, item: Any) -> None:
+        steps = round((self._delay + late * self._jitter) / self._tick)
+        if steps > 0:
+            self.counts["delayed"] += 1
+        heappush(self._in_transit, (step + steps, self._sent, copy, item))
 
     def receive(self, step: int) -> Any:
         """Return the item that arrived last since the last call, up to a step; of several in one
         step, the newest. Return None if none arrived.
         """
-        found, number, item = 0, 0, None
-        while self._in_transit and self._in_transit[0][0] <= step:
-            _, number, _, item = heappop(self._in_transit)
+        found, number, item, waiting = 0, 0, None, self._in_transit
+        while waiting and waiting[0][0] <= step:
+            _, number, _, item = heappop(waiting)
             found += 1
         if found:
-            self.counts["arrived"] += found
-            self.counts["outrun"] += found - 1
-            self.counts["reordered"] += number < self._read
-            self._read = max(self._read, number)
+            counts = self.counts
+            counts["arrived"] += found
+            counts["outrun"] += found - 1
+            if number < self._read:
+                counts["reordered"] += 1
+            else:
+                self._read = number
         return item

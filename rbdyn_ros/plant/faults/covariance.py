@@ -24,6 +24,7 @@ from rbdyn_ros.plant.faults.fault_options import Faults
 from rbdyn_ros.types import Vector
 
 NONE = (0.0,) * 36
+_Z = (0.0, 0.0, 0.0)
 
 
 class Covariances(NamedTuple):
@@ -89,53 +90,39 @@ def variances(faults: Faults) -> tuple[float, float, float, float, float, float]
     )
 
 
-def covariances(
-    faults: Faults, angles: Vector, R: tuple[Vector, Vector, Vector], V: Vector
-) -> Covariances:
-    """Return the covariances of a measurement with gimbal angles (3,) [rad], attitude R (rows) and
-    velocity V (3,) [m/s, body].
-    """
-    if not any(faults.noise) and not any(faults.encoder):
-        return Covariances()
-    rows = (*R[0],), (*R[1],), (*R[2],)  # the types that the kernel is bound to
-    return Covariances(*_bound()(variances(faults), (*angles,), rows, (*V,)))
+class SensorErrors:
+    """What is claimed of the sensors' measurements under `faults`."""
+
+    def __init__(self, faults: Faults):
+        cart, angle, speed, rate, gyroscope, accelerometer = variances(faults)
+        self._is_zero = not any(faults.noise) and not any(faults.encoder)
+        self._drawn, z = (angle, speed), 0.0
+        self._cart = (cart, *_Z, *_Z[:2], z, cart, *_Z, z, *_Z, *_Z, *_Z)
+        self._rates = (*_Z, rate, z, z, *_Z, z, rate, z, *_Z, z, z, rate)
+        self._inertial = _diagonal(gyroscope), _diagonal(accelerometer)
+
+    def covariances(
+        self, angles: Vector, R: tuple[Vector, Vector, Vector], V: Vector
+    ) -> Covariances:
+        """Return those of a measurement with gimbal angles (3,) [rad], attitude R (rows) and
+        velocity V (3,) [m/s, body].
+        """
+        if self._is_zero:
+            return Covariances()
+        S, v = _bound()(self._drawn, angles, R, V)
+        pose = self._cart + S[:3] + _Z + S[3:6] + _Z + S[6:]
+        twist = v[:3] + _Z + v[3:6] + _Z + v[6:] + _Z + self._rates
+        return Covariances(pose, twist, S, *self._inertial)
 
 
-@kernel
-def _covariances(variances, angles, R, V):
-    """Return the fields of `Covariances`."""
-    cart, angle, speed, rate, gyroscope, accelerometer = variances
-    S, v = rotation_covariances((angle, speed), angles, R, V)
-    z = 0.0
-    pose = (
-        *(cart, z, z, z, z, z),
-        *(z, cart, z, z, z, z),
-        *(z, z, z, z, z, z),
-        *(z, z, z, S[0], S[1], S[2]),
-        *(z, z, z, S[3], S[4], S[5]),
-        *(z, z, z, S[6], S[7], S[8]),
-    )
-    twist = (
-        *(v[0], v[1], v[2], z, z, z),
-        *(v[3], v[4], v[5], z, z, z),
-        *(v[6], v[7], v[8], z, z, z),
-        *(z, z, z, rate, z, z),
-        *(z, z, z, z, rate, z),
-        *(z, z, z, z, z, rate),
-    )
-    return pose, twist, S, _diagonal(gyroscope), _diagonal(accelerometer)
-
-
-@kernel
-def _diagonal(value):
+def _diagonal(value: float) -> tuple[float, ...]:
     return value, 0.0, 0.0, 0.0, value, 0.0, 0.0, 0.0, value
 
 
 @cache
 def _bound() -> Callable[..., Any]:
-    """Return `_covariances` for numbers of these types."""
-    three = 0.0, 0.0, 0.0
-    return bind(_covariances, (0.0,) * 6, three, (three, three, three), three)
+    """Return `rotation_covariances` for numbers of these types."""
+    return bind(rotation_covariances, (0.0, 0.0), _Z, (_Z, _Z, _Z), _Z)
 
 
 def variance(deviation: float, count: float = 0.0) -> float:

@@ -11,6 +11,7 @@ A fault of a sensor is a field and its effect in `plant.faults.sensors`, one of 
 
 from rbdyn_ros.plant.faults import channel, drive, sensors
 from rbdyn_ros.plant.faults.channel import DelayChannel
+from rbdyn_ros.plant.faults.covariance import SensorErrors
 from rbdyn_ros.plant.faults.drive import Actuator
 from rbdyn_ros.plant.faults.fault_options import Faults
 from rbdyn_ros.plant.faults.sensors import Sensors
@@ -34,7 +35,7 @@ class FaultPipeline:
 
     def __init__(self, options: Faults, seed: int, tick: float):
         """Start with nothing in transit; `tick` [s] is the time from one instant to the next."""
-        self.options, self.seed = options, seed
+        self.options, self.seed, self.errors = options, seed, SensorErrors(options)
         self.sensors, self.actuator = Sensors(options, seed), Actuator(options.actuator, tick)
         self.commands = DelayChannel(_of_commands(options), seed, tick, "command")
         self.states = DelayChannel(_of_states(options), seed, tick, "state")
@@ -43,7 +44,7 @@ class FaultPipeline:
 
     def reconfigure(self, options: Faults, seed: int) -> None:
         """Use other options from now on; items in transit stay. Restart if the seed differs."""
-        self.options = options
+        self.options, self.errors = options, SensorErrors(options)
         self.sensors.reconfigure(options)
         self.actuator.reconfigure(options.actuator)
         self.commands.reconfigure(*_of_commands(options))

@@ -21,7 +21,7 @@ from rbdyn_ros.schema import Parameter, spec
 from rbdyn_ros.types import State, Vector
 
 COUNTED = ("disturbed", "imu_disturbed", "frozen")
-_STILL: tuple[float, float] = (0.0, 0.0)
+_STILL = (0.0, 0.0), (0.0, 0.0, 0.0)  # velocities of cart and rod
 
 
 def _deviation(of: str, unit: str) -> Parameter:
@@ -126,6 +126,8 @@ class Sensors:
         biases = any(map(any, bias))
         self.perfect = not (any(noise) or any(encoder) or biases or options.state_freeze)
         self._turns = any((noise.angle, encoder.gimbal, *bias.angle))  # the measured attitude
+        self._cart_count = encoder.cart  # [m]
+        self._gimbal_count = 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0  # [rad]
 
     def restart(self, seed: int) -> None:
         """Restart the random streams and discard the last measurement."""
@@ -162,30 +164,32 @@ class Sensors:
     def _read_anew(
         self, q: list[float], v: list[float], error: list[float]
     ) -> tuple[list[float], list[float]]:
-        noise, bias, count = self.options.noise, self.options.bias, self.options.encoder.cart
+        noise, (at_x, at_y), count = self.options.noise, self.options.bias.cart, self._cart_count
         x, y, *Q = q
-        (a, b), turns, (c, d), rates = error[:2], error[2:5], error[5:7], error[7:]
-        x = to_count(x + bias.cart[0] + noise.cart * a, count)
-        y = to_count(y + bias.cart[1] + noise.cart * b, count)
+        a, b, roll, pitch, spin, c, d, e, f, g = error
         if self._turns:
-            Q = self._read_gimbal(Q, turns)
-        u = v[0] + noise.cart_velocity * c, v[1] + noise.cart_velocity * d
-        w = (rate + noise.rate * e for rate, e in zip(v[2:], rates))
-        return [x, y, *Q], [*u, *w]
+            Q = self._read_gimbal(Q, (roll, pitch, spin))
+        x = to_count(x + at_x + noise.cart * a, count)
+        y = to_count(y + at_y + noise.cart * b, count)
+        speed, rate = noise.cart_velocity, noise.rate
+        u = v[0] + speed * c, v[1] + speed * d
+        return [x, y, *Q], [*u, v[2] + rate * e, v[3] + rate * f, v[4] + rate * g]
 
-    def _read_gimbal(self, Q: list[float], error: list[float]) -> list[float]:
+    def _read_gimbal(self, Q: list[float], error: Vector) -> tuple[float, ...]:
         """Return the attitude that the encoders read: of q and -q, the one nearer to the true one,
         as a change between them would look like noise.
         """
-        noise, bias = self.options.noise.angle, self.options.bias.angle
-        counts = self.options.encoder.gimbal
-        count = 2.0 * math.pi / counts if counts else 0.0
-        angles = self._gimbal.motion((Q[0], Q[1], Q[2], Q[3]), _STILL, (0.0, 0.0, 0.0))[1]
-        read = self._attitude(
-            *(to_count(a + b + noise * e, count) for a, b, e in zip(angles, bias, error))
-        )
-        sign = math.copysign(1.0, sum(a * b for a, b in zip(Q, read)))
-        return [sign * number for number in read]
+        a, b, c, d = Q
+        (_, angles, _, _), bias = self._gimbal.motion((a, b, c, d), *_STILL), self.options.bias
+        roll, pitch, spin = _disturb(angles, bias.angle, self.options.noise.angle, error)
+        if count := self._gimbal_count:
+            roll, pitch, spin = (
+                to_count(roll, count),
+                to_count(pitch, count),
+                to_count(spin, count),
+            )
+        w, x, y, z = self._attitude(roll, pitch, spin)
+        return (w, x, y, z) if a * w + b * x + c * y + d * z >= 0.0 else (-w, -x, -y, -z)
 
     def measure_inertial(self, rate: Vector, force: Vector) -> tuple[Vector, Vector]:
         """Return the IMU's (angular velocity, specific force) (3,) [rad/s, m/s^2, body] at the

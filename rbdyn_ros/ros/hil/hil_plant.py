@@ -81,7 +81,7 @@ class HilStates:
         # the numbers have 32 bits, so the norm is not exactly 1
         norm = sum(component * component for component in numbers[2:6]) ** 0.5
         q = [*numbers[:2], *(component / norm for component in numbers[2:6])]
-        return sample.of(self._setup, stamp, q, list(numbers[6:]), force, self._gimbal)
+        return sample.Sample(self._setup, stamp, q, list(numbers[6:]), force, self._gimbal)
 
 
 def board_plant(values: dict[str, Any]) -> sample.Described:

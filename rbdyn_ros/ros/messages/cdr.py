@@ -254,8 +254,7 @@ class WrenchBytes(_Reader):
         return [slice(start, walk.at)], [(walk.doubles(6), 6)]
 
 
-_TIME = struct.Struct("<iI")
-_DOUBLE = 8  # bytes
+_pack_time = struct.Struct("<iI").pack_into
 _LITTLE = b"\0\1"  # plain CDR, little-endian, as every middleware writes it on the usual machines
 
 
@@ -279,13 +278,11 @@ class Template:
         self._bytes = bytearray(serialize_message(message))
         packers = [struct.Struct(f"<{size}d") for size in sizes]
         self._places = [
-            (packer, self._bytes.find(packer.pack(*block)))
+            (packer.pack_into, self._bytes.find(packer.pack(*block)))
             for packer, block in zip(packers, blocks)
         ]
+        self._written: list[tuple | None] = [None for _ in blocks]
         self.known = self._bytes[:2] == _LITTLE and all(place >= 0 for _, place in self._places)
-        if self.known:  # numbers that are never written are zero, as covariances of the true state
-            for packer, place in self._places:
-                packer.pack_into(self._bytes, place, *(0.0,) * (packer.size // _DOUBLE))
 
     def pack(self, stamp: int, *blocks: tuple) -> bytes:
         """Return the message's bytes with another stamp [ns], if it has one, and other numbers,
@@ -296,11 +293,15 @@ class Template:
                 set_stamp(self._message.header.stamp, stamp)
             self._put(self._message, *blocks)
             return serialize_message(self._message)
+        data, written = self._bytes, self._written
         if self._is_stamped:
-            _TIME.pack_into(self._bytes, HEAD, *divmod(stamp, SECOND))
-        for (packer, place), block in zip(self._places, blocks):
-            packer.pack_into(self._bytes, place, *block)
-        return bytes(self._bytes)
+            _pack_time(data, HEAD, stamp // SECOND, stamp % SECOND)
+        for i, (pack, place) in enumerate(self._places):
+            block = tuple(blocks[i])
+            if block is not written[i]:  # as the covariances of true states are
+                pack(data, place, *block)
+                written[i] = block
+        return bytes(data)
 
 
 def force_command(frame: str) -> Template:

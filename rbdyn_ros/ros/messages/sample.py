@@ -1,17 +1,15 @@
 """One tick in the quantities of the simulator's messages, which are filled from it."""
 
-from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.pendulum.contact_forces import resultant
+from rbdyn_ros.pendulum.contact_forces import ContactForce, resultant
 from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.pendulum.spherical_pendulum import Params
 from rbdyn_ros.plant.command import Command
-from rbdyn_ros.plant.faults.covariance import Covariances, covariances
+from rbdyn_ros.plant.faults.covariance import Covariances
 from rbdyn_ros.plant.faults.pipeline import FaultPipeline
 from rbdyn_ros.plant.plant import Setup, StepDiagnostics
 from rbdyn_ros.plant.runner import Runner
@@ -33,35 +31,60 @@ class Described(NamedTuple):
 
 
 PlantDescription = Setup | Described
+_NO_ERROR = Covariances()
 
 
-class Sample(NamedTuple):
-    """One tick; vectors are tuples."""
+class Sample:
+    """One tick; vectors are tuples. A subclass has what this one has defaults for."""
 
-    stamp: int  # [ns]
-    setup: PlantDescription
-    x: tuple  # (2,) cart [m]
-    u: tuple  # (2,) cart velocity [m/s, world]
-    Q: tuple  # (4,) wxyz, body to world
-    R: tuple  # its matrix, three rows
-    w: tuple  # (3,) [rad/s, body]
-    V: tuple  # (3,) velocity of the joint [m/s, body]
-    angles: tuple  # roll, pitch, spin [rad]
-    rates: tuple  # and their rates [rad/s]
-    force: tuple  # (2,) [N] applied to the cart
-    diagnostics: Callable[[], StepDiagnostics] = StepDiagnostics
-    reaction: Array | tuple = np.zeros(3)  # (3,) [N, world] of the joint on the rod
+    reaction: Array | tuple | list = np.zeros(3)  # (3,) [N, world] of the joint on the rod
     disturbance: Array = np.zeros(9)  # as in types.Input
-    elapsed: Callable[[], float] = float  # [s] for which obstacles have moved
-    # a contact_forces.ContactForce for each closed contact
-    touches: Callable[[], tuple] = tuple
-    specific_force: Callable[[], tuple] = tuple  # the true one at the IMU [m/s^2, body]
     # (angular velocity, specific force) as the IMU measured it; () for the true ones
     inertial: tuple = ()
-    covariances: Callable[[], Covariances] = Covariances  # of the measurement; or zeros
     faults: FaultPipeline | None = None  # it counts the faults
     command: Command | None = None  # the newest that was accepted
     commands: int = 0  # accepted so far
+
+    def __init__(
+        self,
+        setup: PlantDescription,
+        stamp: int,
+        q: list[float],
+        v: list[float],
+        force: tuple[float, float],
+        gimbal: GimbalJoints,
+    ):
+        """Take a motion, as the history keeps it: stamp [ns], q (6), v (5), cart force (2) [N]."""
+        x, y, a, b, c, d = q
+        vx, vy, w1, w2, w3 = v
+        self.setup, self.stamp = setup, stamp
+        self.x, self.u = (x, y), (vx, vy)  # cart [m], its velocity [m/s, world]
+        self.Q = a, b, c, d  # wxyz, body to world
+        self.w = w1, w2, w3  # [rad/s, body]
+        # the matrix of Q, three rows; roll, pitch, spin [rad], their rates [rad/s]; the velocity
+        # of the joint [m/s, body]
+        self.R, self.angles, self.rates, self.V = gimbal.motion(self.Q, self.u, self.w)
+        self.force = force  # (2,) [N] applied to the cart
+
+    def diagnostics(self) -> StepDiagnostics:
+        """Return the diagnostics of the stepper."""
+        return StepDiagnostics()
+
+    def elapsed(self) -> float:
+        """Return the time [s] for which obstacles have moved."""
+        return 0.0
+
+    def touches(self) -> tuple[ContactForce, ...]:
+        """Return a ContactForce for each closed contact."""
+        return ()
+
+    def specific_force(self) -> tuple[float, ...]:
+        """Return the true one at the IMU [m/s^2, body]."""
+        return ()
+
+    def covariances(self) -> Covariances:
+        """Return those of the measurement; zeros for the true state."""
+        return _NO_ERROR
 
     def body(self, vector) -> tuple[float, float, float]:
         """Convert a vector (3,) from the world to body axes."""
@@ -81,62 +104,40 @@ class Sample(NamedTuple):
         return point if touches else self.world(tip), force, torque
 
 
-def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
-    """Return a sample of the runner's present tick."""
-    plant = runner.plant
-    return of(
-        plant.setup,
-        plant.stamp,
-        plant.q.tolist(),
-        plant.v.tolist(),
-        runner.plant.force,
-        gimbal,
-        diagnostics=lambda: plant.diagnostics,
-        reaction=plant.reaction,
-        disturbance=plant.input.disturbance,
-        elapsed=lambda: plant.elapsed,
-        touches=lambda: plant.touches,
-        specific_force=plant.specific_force,
-        faults=runner.signals.faults,
-        command=runner.command_queue.newest,
-        commands=runner.command_queue.accepted,
-    )
+class PlantSample(Sample):
+    """The runner's present tick, to be read before the next one."""
+
+    def __init__(self, runner: Runner, gimbal: GimbalJoints):
+        self._plant = plant = runner.plant
+        motion = plant.stamp, plant.q.tolist(), plant.v.tolist(), plant.force
+        super().__init__(plant.setup, *motion, gimbal)
+        self.reaction, self.disturbance = plant.reaction, plant.input.disturbance
+        self.faults = runner.signals.faults
+        self.command, self.commands = runner.command_queue.newest, runner.command_queue.accepted
+
+    def diagnostics(self) -> StepDiagnostics:  # noqa: D102
+        return self._plant.diagnostics
+
+    def elapsed(self) -> float:  # noqa: D102
+        return self._plant.elapsed
+
+    def touches(self) -> tuple[ContactForce, ...]:  # noqa: D102
+        return self._plant.touches
+
+    def specific_force(self) -> Vector:  # noqa: D102
+        return self._plant.specific_force()
 
 
-def of_measurement(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
-    """Return a sample of the sensors at the measurement's instant, with the true forces then."""
-    m = measurement
-    claimed = cache(lambda: covariances(m.faults, reading.angles, reading.R, reading.V))
-    more = dict(reaction=m.reaction, inertial=(m.gyroscope, m.felt), covariances=claimed)
-    reading = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
-    return reading
+class SensorSample(Sample):
+    """The measurement of the sensors, with the true forces at its instant."""
 
+    def __init__(self, setup: PlantDescription, measurement: Measurement, gimbal: GimbalJoints):
+        m = measurement
+        super().__init__(setup, m.stamp, m.q, m.v, m.force, gimbal)
+        self.reaction, self.inertial, self._errors = m.reaction, (m.gyroscope, m.felt), m.errors
+        self._claimed: Covariances | None = None
 
-def of(
-    setup: PlantDescription,
-    stamp: int,
-    q: list[float],
-    v: list[float],
-    force: tuple[float, float],
-    gimbal: GimbalJoints,
-    **more,
-) -> Sample:
-    """Return the sample of a motion, as the history keeps it: q (6), v (5), cart force (2); `more`
-    are other fields that are known.
-    """
-    Q, u, w = (q[2], q[3], q[4], q[5]), (v[0], v[1]), (v[2], v[3], v[4])
-    R, angles, rates, V = gimbal.motion(Q, u, w)
-    return Sample(
-        stamp=stamp,
-        setup=setup,
-        x=(q[0], q[1]),
-        u=u,
-        Q=Q,
-        R=R,
-        w=w,
-        V=V,
-        angles=angles,
-        rates=rates,
-        force=force,
-        **more,
-    )
+    def covariances(self) -> Covariances:  # noqa: D102
+        if self._claimed is None:
+            self._claimed = self._errors.covariances(self.angles, self.R, self.V)
+        return self._claimed

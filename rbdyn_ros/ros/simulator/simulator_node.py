@@ -32,8 +32,9 @@ from rbdyn_ros.plant.setup import warm_plant, warm_up
 from rbdyn_ros.plant.status import FAULT, STOPPED
 from rbdyn_ros.ros.declared_parameters import first
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding, Line
-from rbdyn_ros.ros.messages import sample, state_topics
+from rbdyn_ros.ros.messages import state_topics
 from rbdyn_ros.ros.messages.messages import Frames
+from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode, require
 from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.ros.readiness import StartCondition, answers
@@ -114,9 +115,8 @@ def write(
         ]
         for stamp, row in zip(*past):
             values = row.tolist()
-            state = sample.of(
-                setup, int(stamp), values[:6], values[6:11], tuple(values[11:]), gimbal
-            )
+            fx, fy = values[11:]
+            state = Sample(setup, int(stamp), values[:6], values[6:11], (fx, fy), gimbal)
             for channel, source in channels:
                 bag.write(channel, int(stamp), serialize_message(source.fill(state)))
     return path

@@ -34,16 +34,20 @@ from rbdyn_ros.plant.runner import Runner
 from rbdyn_ros.plant.status import PLAYING
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.description import DescriptionPublisher
-from rbdyn_ros.ros.messages import sample, state_topics
+from rbdyn_ros.ros.messages import state_topics
 from rbdyn_ros.ros.messages.messages import Frames, set_stamp
-from rbdyn_ros.ros.messages.sample import Sample
+from rbdyn_ros.ros.messages.sample import PlantSample, Sample, SensorSample
 from rbdyn_ros.ros.messages.state_topics import Labeled, StepDiagnosticsTopic
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.simulator.markers import Markers
 
 POLL_PERIOD = 0.001  # [s]
+ENOUGH = qos.KEPT // 2  # messages, from which on it is asked whether they were acknowledged
 LIMIT = 4.0  # [s] longest wait: more than the middleware's own period
 _AT_ONCE = Duration()
+
+Publishers = tuple[Publisher, ...]
+Batch = list[tuple[Publishers, Any]]  # the messages of a tick
 
 
 class FlowControl:
@@ -53,22 +57,20 @@ class FlowControl:
         self._warn, self._supported = warn, True
         self._counts: Counter[Publisher] = Counter()
 
-    def publish(self, batch: list[tuple[tuple[Publisher, ...], Any]]) -> None:
-        """Publish each message of the batch [(publishers, message)].
-
-        Return when the next one may follow.
-        """
-        full = []
+    def publish(self, batch: Batch) -> None:
+        """Publish each message of the batch; return when the next one may follow."""
+        full, counts = [], self._counts
         for publishers, message in batch:
             for publisher in publishers:
                 # the middleware may have requested acknowledgments by itself meanwhile
-                if not self._behind([publisher]):
-                    self._counts[publisher] = 0
+                if counts[publisher] >= ENOUGH and not self._behind([publisher]):
+                    counts[publisher] = 0
                 publisher.publish(message)
-                self._counts[publisher] += 1
-                if self._counts[publisher] >= qos.KEPT:
+                counts[publisher] += 1
+                if counts[publisher] >= qos.KEPT:
                     full.append(publisher)
-        self._wait(full)
+        if full:
+            self._wait(full)
 
     def _wait(self, full: list[Publisher]) -> None:
         behind, end = self._behind(full), time.monotonic() + LIMIT
@@ -122,7 +124,7 @@ CHECK_PERIOD = 0.05  # [s] between two checks of who subscribes to a topic, whil
 
 
 # function that fills a message, publishers of the measurement, publishers of the true state
-Source = tuple[Callable[[Sample], Any], tuple[Publisher, ...], tuple[Publisher, ...]]
+Source = tuple[Callable[[Sample], Any], Publishers, Publishers]
 Group = tuple[float, list[Source]]  # rate [Hz]
 
 
@@ -160,10 +162,11 @@ class Telemetry:
         """
         still = runner.status != PLAYING
         self._check_subscribers(still)
-        ready = self._fill(runner, self.subscribed if still else self._due(runner), still)
+        ready: Batch = []
         if self._has_clock_subscriber:
             set_stamp(self._time.clock, runner.plant.stamp)
-            ready.insert(0, ((self._clock,), self._time))
+            ready.append(((self._clock,), self._time))
+        self._fill(ready, runner, self.subscribed if still else self._due(runner), still)
 
         def publish() -> None:
             runner.mark_published()
@@ -173,35 +176,33 @@ class Telemetry:
 
     def _due(self, runner: Runner) -> list[Group]:
         """Return the groups with subscribers that are due at the present tick."""
-        tick = runner.plant.steps // runner.plant.setup.tick_steps
-        seconds = runner.plant.tick_ns * 1e-9
+        tick, seconds = runner.signals.tick, runner.plant.tick_ns * 1e-9
         return [group for group in self.subscribed if due(tick, group[0] * seconds)]
 
-    def _fill(self, runner: Runner, groups: list[Group], still: bool) -> list[Any]:
-        """Return the messages of groups, each with its publishers. After a reset the angles of the
-        gimbal begin again, without the turns before.
+    def _fill(self, ready: Batch, runner: Runner, groups: list[Group], still: bool) -> None:
+        """Add the messages of groups. After a reset the angles of the gimbal begin again, without
+        the turns before.
         """
         if self._resets != runner.plant.resets:
             self._resets = runner.plant.resets
             self.gimbal.angles = self.measured_gimbal.angles = (0.0, 0.0, 0.0)
-        truth = sample.take(runner, self.gimbal)
-        reading = (
-            sample.of_measurement(truth, runner.signals.measurement, self.measured_gimbal)
-            if runner.signals.measurement
-            else truth
-        )
-        ready: list[Any] = []
-        for fill, measured, true in (topic for _, topics in groups for topic in topics):
-            if reading is truth:
-                ready.append((measured + true, fill(truth)))
-                continue
-            if measured and (runner.signals.is_new or still):
-                ready.append((measured, fill(reading)))
-            if true:
-                ready.append((true, fill(truth)))
-        return ready
+        signals, truth = runner.signals, PlantSample(runner, self.gimbal)
+        if signals.measurement is None:
+            for _, topics in groups:
+                for fill, measured, true in topics:
+                    ready.append((measured + true, fill(truth)))
+            return
+        reading = None
+        if signals.is_new or still:
+            reading = SensorSample(truth.setup, signals.measurement, self.measured_gimbal)
+        for _, topics in groups:
+            for fill, measured, true in topics:
+                if measured and reading:
+                    ready.append((measured, fill(reading)))
+                if true:
+                    ready.append((true, fill(truth)))
 
-    def _send(self, ready: list[Any]) -> None:
+    def _send(self, ready: Batch) -> None:
         if self.flow:
             self.flow.publish(ready)
             return
@@ -234,7 +235,7 @@ class Telemetry:
 
     def warm_up(self, runner: Runner) -> None:
         """Fill every message without sending it, so that a later subscriber compiles nothing."""
-        truth = sample.take(runner, GimbalJoints())
+        truth = PlantSample(runner, GimbalJoints())
         for _, topics in self._groups:
             for fill, _, _ in topics:
                 fill(truth)
@@ -303,5 +304,5 @@ def due(tick: int, per_tick: float) -> bool:
     """Return whether an event that happens `per_tick` times per tick, on average, happens at this
     tick.
     """
-    ratio = min(1.0, per_tick + 1e-9)
-    return math.floor(tick * ratio) != math.floor((tick - 1) * ratio)
+    ratio = per_tick + 1e-9
+    return ratio >= 1.0 or math.floor(tick * ratio) != math.floor((tick - 1) * ratio)

@@ -7,7 +7,7 @@ import pytest
 
 from rbdyn_ros.geometry import so3, unit_quaternion
 from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints
-from rbdyn_ros.plant.faults.covariance import Covariances, covariances
+from rbdyn_ros.plant.faults.covariance import Covariances, SensorErrors
 from rbdyn_ros.plant.faults.fault_options import Bias, Encoder, Faults, SensorNoise
 from rbdyn_ros.plant.faults.sensors import Sensors
 from rbdyn_ros.types import State
@@ -30,6 +30,14 @@ def attitude(q) -> np.ndarray:
     return np.array(unit_quaternion.matrix(tuple(q)))
 
 
+def rows(R: np.ndarray) -> tuple:
+    return tuple(map(tuple, R.tolist()))
+
+
+def at_rest(faults: Faults) -> Covariances:
+    return SensorErrors(faults).covariances((0.0,) * 3, rows(np.eye(3)), (0.0,) * 3)
+
+
 def drawn(faults: Faults, Q: tuple, u: tuple) -> tuple:
     """(covariance of pose errors, of twist errors, the claimed one of the true state)."""
     w = (0.3, -0.2, 0.5)
@@ -43,7 +51,7 @@ def drawn(faults: Faults, Q: tuple, u: tuple) -> tuple:
         pose.append(np.r_[m.q[:2] - state.q[:2], 0.0, so3.log(measured @ R.T)])
         twist.append(np.r_[measured.T @ (*m.v[:2], 0.0) - V, m.v[2:] - w])
     angles = GimbalJoints().follow(unit_quaternion.matrix(Q))
-    claimed = covariances(faults, angles, tuple(map(tuple, R.tolist())), tuple(V.tolist()))
+    claimed = SensorErrors(faults).covariances(angles, rows(R), tuple(V.tolist()))
     return np.cov(np.transpose(pose)), np.cov(np.transpose(twist)), claimed
 
 
@@ -69,7 +77,7 @@ def test_counts_of_encoders_that_noise_spreads():
     of_pose, of_twist, claimed = drawn(Faults(noise=noise, encoder=encoder), *POSES["tilted"])
     close(of_pose, claimed.pose)
     close(of_twist, claimed.twist)
-    alone = covariances(Faults(encoder=encoder), (0.0,) * 3, np.eye(3).tolist(), (0.0,) * 3)
+    alone = at_rest(Faults(encoder=encoder))
     assert alone.pose[0] == pytest.approx(1e-6 / 12.0)
     assert alone.pose[21] == pytest.approx((2.0 * math.pi / 4096.0) ** 2 / 12.0)
 
@@ -78,7 +86,7 @@ def test_the_imu():
     """Angular velocity and specific force have the noise of their own sensors."""
     sensors = Sensors(Faults(noise=NOISE), 3)
     pairs = [sensors.measure_inertial((0.0,) * 3, (0.0,) * 3) for _ in range(DRAWS)]
-    claimed = covariances(Faults(noise=NOISE), (0.0,) * 3, np.eye(3).tolist(), (0.0,) * 3)
+    claimed = at_rest(Faults(noise=NOISE))
     for found, part in zip(zip(*pairs), (claimed.angular_velocity, claimed.acceleration)):
         np.testing.assert_allclose(np.cov(np.transpose(found)).diagonal(), part[::4], rtol=0.07)
         assert np.count_nonzero(part) == 3
@@ -87,5 +95,5 @@ def test_the_imu():
 def test_nothing_wrong_or_only_a_bias_is_zero():
     """A constant error is no noise; and no covariance begins with -1, for all fields are given."""
     for faults in (Faults(), Faults(bias=Bias(cart=(0.1, 0.0))), Faults(state_delay=0.1)):
-        found = covariances(faults, (0.1, 0.2, 0.3), np.eye(3).tolist(), (1.0, 0.0, 0.0))
+        found = SensorErrors(faults).covariances((0.1, 0.2, 0.3), rows(np.eye(3)), (1.0, 0.0, 0.0))
         assert found == Covariances() and not any(map(any, found))
