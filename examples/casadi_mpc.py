@@ -4,7 +4,7 @@
 
 Needs casadi (`pip install casadi`). As a law: `python -m rbdyn_ros simulate --controller
 examples/casadi_mpc.py`. A plan takes one or two steps of sequential quadratic programming from the
-plan before it, two to four milliseconds (the idea of the real-time iteration: Diehl, Bock,
+plan before it, three to seven milliseconds (the idea of the real-time iteration: Diehl, Bock,
 Schloeder, SIAM J. Control Optim. 43 (2005) 1714). The law waits for it, so for real time give it a
 period of its own, or take the law `mpc` of the package.
 """
@@ -70,15 +70,15 @@ def planner(system, options: Options) -> casadi.Function:
     (2,) [m] over which to stand.
 
     minimize  sum over k of |r(s_k)|^2 + 0.1 |u_k|^2 + 20 |r(s_N)|^2
-    s_0 = s,  s_{k+1} = s_k + h f(s_k + h/2 f(s_k, u_k), u_k),  u_k within +- force_limit
+    s_0 = s,  s_{k+1} = s_k + h f((s_k + s_{k+1}) / 2, u_k),  u_k within +- force_limit
 
-    The unknowns are s_0, u_0, s_1, ..., s_N. Where the sum of squares is |F|^2, its Hessian is
-    taken as 2 F'^T F' (Gauss-Newton), which is never indefinite.
+    The unknowns are s_0, u_0, s_1, ..., s_N. The implicit midpoint rule costs no more here than an
+    explicit one, and is stable where the joint stops the spin of a thin rod within h. Where the
+    sum of squares is |F|^2, its Hessian is taken as 2 F'^T F' (Gauss-Newton), never indefinite.
     """
     s, u, aim = casadi.SX.sym("s", 11), casadi.SX.sym("u", 2), casadi.SX.sym("aim", 2)
     rate = casadi.Function("rate", [s, u], [derivative(system, s, u)])
     h, N = options.interval, options.horizon
-    step = casadi.Function("step", [s, u], [s + h * rate(s + h / 2 * rate(s, u), u)])
     # horizontal part of the rod's axis
     lean = 2 * casadi.vertcat(s[3] * s[5] + s[2] * s[4], s[4] * s[5] - s[2] * s[3])
     # of the last tenth of the travel
@@ -93,7 +93,8 @@ def planner(system, options: Options) -> casadi.Function:
     F = casadi.vertcat(
         casadi.vec(along), math.sqrt(19) * along[:, -1], math.sqrt(0.1) * casadi.vec(forces)
     )
-    gaps = step.map(N)(states[:, :-1], forces) - states[:, 1:]
+    now, then = states[:, :-1], states[:, 1:]
+    gaps = now + h * rate.map(N)((now + then) / 2, forces) - then
     g = casadi.vertcat(states[:, 0] - p[:11], casadi.vec(gaps))
     J, lam_f, lam_g = casadi.jacobian(F, x), casadi.SX.sym("f"), casadi.SX.sym("g", g.shape[0])
     hessian = casadi.Function(
@@ -111,7 +112,7 @@ def planner(system, options: Options) -> casadi.Function:
         "tol_pr": 1e-3,
         "tol_du": 1e-3,
         "qpsol": "qrqp",
-        "qpsol_options": {**silent, "max_iter": 30, "error_on_fail": False},
+        "qpsol_options": {**silent, "max_iter": 100, "error_on_fail": False},
         "error_on_fail": False,
         "print_header": False,
         "print_iteration": False,

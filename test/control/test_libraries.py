@@ -18,6 +18,7 @@ from rbdyn_ros.kernel import kernel
 from rbdyn_ros.pendulum import rod_on_cart
 from rbdyn_ros.pendulum import spherical_pendulum as model
 from rbdyn_ros.plant import closed_loop
+from rbdyn_ros.plant.faults.fault_options import Faults, SensorNoise
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,6 +87,22 @@ def test_the_law_of_casadi_catches_the_rod(tilt, azimuth):
     law.reset()
     again = closed_loop.run(params, integrator("rk4"), law, start, 0.5, 0.01, within)
     assert np.array_equal(again.force, run.force[: len(again.force)])
+
+
+def test_the_law_of_casadi_stands_where_the_velocities_are_noisy():
+    """The noise turns a thin rod about its axis, which the joint's damping stops in 40 ms."""
+    casadi_mpc = example("casadi_mpc", "casadi")
+    params = model.Params(cart_mass=2.0, cart_damping=0.5, joint_damping=0.005)
+    law = law_selection.make_law("casadi_mpc", casadi_mpc, model, params, casadi_mpc.Options())
+    noise = SensorNoise(cart_velocity=0.1, rate=0.1)
+    within = closed_loop.Conditions(
+        force_limit=20.0, travel=2.0, call_timeout=300.0, faults=Faults()._replace(noise=noise)
+    )
+    run = closed_loop.run(
+        params, integrator("rk4"), law, model.upright(math.radians(5.0)), 3.0, 0.01, within
+    )
+    assert run.fault == "" and run.t[-1] == pytest.approx(3.0)
+    assert 2.0 * np.hypot(*run.q[-1, 3:5]) < math.radians(3.0)
 
 
 def test_a_design_of_python_control_has_the_margins_of_the_suite():
