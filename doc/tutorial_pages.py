@@ -1,7 +1,8 @@
 """The tutorials' blocks of code: what is typed, in its order, and what is printed then.
 
 A block of a page is by its language
-- `bash`: commands; each ends with exit code 0,
+- `bash`: commands; each ends with exit code 0; those of this package alone are run in this
+  process, for most of what one of their own would take is to import,
 - `python` or `yaml` that begins with `# NAME`: a file of that name; other `python` is run,
 - `text`: lines that the block before it prints; `…` stands for what differs from run to run, and
   numbers are equal within TOLERANCE.
@@ -13,13 +14,17 @@ A line `<!-- not run: WHY -->` before a block says that it needs something, one 
 import math
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
+
+from rbdyn_ros.__main__ import main as run_command
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER, IMAGES = ROOT / "doc" / "tutorials", ROOT / "doc" / "images"
@@ -40,6 +45,8 @@ BLOCK = re.compile(
 )
 NAME = re.compile(r"# (\S+\.(?:py|yaml|csv))\n")
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+COMMAND = re.compile(r"python -m rbdyn_ros (\w+)[^&|;<>$*`]*")
+APART = ("demo", "evaluate", "hil", "view")  # with nodes, workers or a server
 PICTURE = re.compile(r"!\[[^\]]+\]\(\.\./images/tutorial_(\S+)\)")
 
 
@@ -108,6 +115,8 @@ def surroundings() -> dict[str, str]:
 
 def execute(block: Block, folder: Path, environment: dict[str, str]) -> tuple[int, str]:
     """Run a block in a folder; return (exit code, what it prints)."""
+    if own := commands(block):
+        return call(own, folder)
     words = {"bash": ["bash", "-e", "-o", "pipefail", "-c"], "python": [sys.executable, "-c"]}
     done = subprocess.run(
         [*words[block.language], block.text],
@@ -120,6 +129,38 @@ def execute(block: Block, folder: Path, environment: dict[str, str]) -> tuple[in
         timeout=LIMIT,
     )
     return done.returncode, done.stdout
+
+
+def commands(block: Block) -> list[list[str]]:
+    """Return the words of the commands of this package that a block consists of; none where it has
+    something else, or one that needs a process of its own.
+    """
+    if block.language != "bash":
+        return []
+    lines = block.text.replace("\\\n", " ").splitlines()
+    found = [COMMAND.fullmatch(line) for line in lines]
+    are_plain = all(each and each[1] not in APART for each in found)
+    return [shlex.split(line)[3:] for line in lines] if are_plain else []
+
+
+def call(words: list[list[str]], folder: Path) -> tuple[int, str]:
+    """Run commands of this package in a folder until one fails, in this process; return (exit
+    code, what they print).
+    """
+    here, code = Path.cwd(), 0
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        os.chdir(folder)
+        try:
+            with redirect_stdout(said), redirect_stderr(said):
+                for each in words:
+                    if code := run_command(each):
+                        break
+        except SystemExit as refused:  # by its parser
+            code = int(refused.code or 0)
+        finally:
+            os.chdir(here)
+        said.seek(0)
+        return code, said.read()
 
 
 def missing(expected: str, printed: str) -> Iterator[str]:

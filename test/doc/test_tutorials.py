@@ -6,7 +6,18 @@ import shutil
 import pytest
 from domain import alone
 
-from doc.tutorial_pages import IMAGES, PAGES, REASONS, blocks, is_equal, missing, pictures, run
+from doc.tutorial_pages import (
+    IMAGES,
+    PAGES,
+    REASONS,
+    Block,
+    blocks,
+    commands,
+    is_equal,
+    missing,
+    pictures,
+    run,
+)
 from rbdyn_ros import __main__ as program
 
 # of a page, what it needs besides the package: modules and programs
@@ -80,9 +91,35 @@ def test_what_a_page_expects_and_nobody_prints_is_named():
     ]
 
 
-def test_a_page_whose_command_fails_ends_there(tmp_path):
+@pytest.mark.parametrize(
+    "command, sentence",
+    [
+        ("echo one\nfalse", "exit code 1 of"),
+        (
+            "python -m rbdyn_ros parameters one\npython -m rbdyn_ros parameters rod",
+            "exit code 2 of",
+        ),
+        ("python -m rbdyn_ros gains --one", "exit code 2 of"),
+    ],
+)
+def test_a_page_whose_command_fails_ends_there(tmp_path, command, sentence):
     page = tmp_path / "page.md"
-    page.write_text("```bash\necho one\nfalse\n```\n\n```bash\ntouch two\n```\n")
+    page.write_text(f"```bash\n{command}\n```\n\n```bash\ntouch two\n```\n")
     (fault,) = run(page, tmp_path, {})
-    assert fault.startswith("exit code 1 of") and "one" in fault
+    _, _, printed = fault.partition("\nwhich prints\n")
+    assert fault.startswith(sentence) and "one" in printed and "rod.mass" not in printed
     assert not (tmp_path / "two").exists()
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("plot a.csv \\\n    --labels 'a b'\n", [["plot", "a.csv", "--labels", "a b"]]),
+        ("plot a.csv\ncp a.svg b.svg\n", []),
+        ("gains > gains.txt\n", []),
+        ("parameters rod &\n", []),
+        ("demo\n", []),
+    ],
+)
+def test_commands_of_this_package_alone_need_no_process(text, words):
+    assert commands(Block("bash", f"python -m rbdyn_ros {text}", "")) == words
