@@ -20,7 +20,7 @@ from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
 from rbdyn_ros.plant.command import Command  # noqa: E402
 from rbdyn_ros.plant.setup import plant_setup  # noqa: E402
 from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
-from rbdyn_ros.ros.messages.cdr import Template  # noqa: E402
+from rbdyn_ros.ros.messages.cdr import Template, force_command  # noqa: E402
 from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
 
 SETUP = plant_setup(
@@ -58,6 +58,15 @@ def test_the_bytes_are_the_message(source, kind, prefix):
     for state in samples():
         data = made.pack(state)
         assert isinstance(data, bytes) and deserialize_message(data, kind) == made.fill(state)
+
+
+def test_numbers_that_change_in_place_are_written_again():
+    """A block is only left as it is where it is the same tuple as before."""
+    message, force = force_command("world"), np.array((1.0, 2.0))
+    for fx in (1.0, 3.0, 3.0, -0.5):
+        force[0] = fx
+        wrench = deserialize_message(message.pack(10**9, force), WrenchStamped).wrench
+        assert (wrench.force.x, wrench.force.y, wrench.torque.z) == (fx, 2.0, 0.0)
 
 
 def test_a_layout_that_is_not_known_is_left_to_the_middleware(monkeypatch):
