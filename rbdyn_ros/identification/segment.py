@@ -35,6 +35,7 @@ TRIES = ((1.0, 0.0), (1.0, 1e-3), (1.0, 1e-2), (1.0, 0.1), (0.25, 0.0))
 WORSE = 1.0 + 1e-6  # times the squares, which a step may leave
 STEPS = 8  # of Gauss and Newton for the state of a segment
 SETTLED = 1e-10  # part of the squares that one more step would remove
+LITTLE = 1e-12  # part of the squares that a step removed, after which no more are taken
 
 
 def _shoot(system, options, h, force, slope, room):
@@ -72,13 +73,15 @@ by_parameters: Any = _shoot
 
 
 @cache
-def compile_steps(template: Callable[..., Any], name: str) -> Any:
-    """Return the kernel of a function that calls `by_state` and `by_parameters` of `METHOD`."""
+def compile_steps(template: Callable[..., Any], name: str, sticks: bool = False) -> Any:
+    """Return the kernel of a function that calls `by_state` and `by_parameters` of `METHOD`, with
+    the friction of a cart that `sticks` or of one that creeps.
+    """
     return specialize(
         template,
         name,
-        by_state=derivatives.compile_steps(METHOD, "state", has_friction=True),
-        by_parameters=derivatives.compile_steps(METHOD, "parameters"),
+        by_state=derivatives.compile_steps(METHOD, "state", True, sticks),
+        by_parameters=derivatives.compile_steps(METHOD, "parameters", True, sticks),
     )
 
 
@@ -96,17 +99,19 @@ class SegmentPlant(NamedTuple):
 class Segment:
     """A part of the record, and the quantities computed along it."""
 
-    def __init__(self, record: MotionRecord, of: int, first: int, length: int, every: int):
-        """Set up the segment; `of` is the number of the record, `first` its sample at the
-        start.
+    def __init__(
+        self, record: MotionRecord, of: int, first: int, length: int, every: int, parts: int = 1
+    ):
+        """Set up the segment; `of` is the number of the record, `first` its sample at the start,
+        and `parts` the number of steps from each sample to the next.
         """
-        n = length
-        self.of, self.first, self.h = of, first, record.h
-        self.at = np.arange(0, n + 1, every)
-        rows = slice(first, first + n + 1)
-        self.place = record.place[rows][self.at]
+        n = parts * length
+        self.of, self.first, self.h, self.parts = of, first, record.h / parts, parts
+        self.rows = np.arange(0, length + 1, every)  # samples that are compared, from `first` on,
+        self.at = parts * self.rows  # and their states
+        self.place = record.place[first + self.rows]
         # the rod's direction Rx(roll) Ry(pitch) e3
-        x, y, z = quaternion.to_matrix(record.attitude[rows][self.at])[..., 2].T
+        x, y, z = quaternion.to_matrix(record.attitude[first + self.rows])[..., 2].T
         self.roll, self.pitch = np.arctan2(-y, z), np.arctan2(x, np.hypot(y, z))
         self.S = np.zeros((n + 1, 11))
         start = record.place[first], record.attitude[first], record.velocity[first]
@@ -121,13 +126,13 @@ class Segment:
     def shoot(self, trial: SegmentPlant) -> Array:
         """Return the residuals (samples, SEEN) in meters and radians; nan where a step fails."""
         n = len(self.S) - 1
-        steps, system = slice(self.first, self.first + n), trial.system
+        steps, system = self.first + np.arange(n) // self.parts, trial.system
         self.slope[..., :3] = trial.slope[steps]
         force = (
             trial.force[steps] + system.cart_damping * self.slope[:, (0, 1), (3, 4)] * trial.fall
         )
         room = self.S, self.J, self.G, self.Z, self.W
-        kernel = compile_steps(_shoot, "segment")
+        kernel = compile_steps(_shoot, "segment", sticks=True)
         if kernel(system, trial.options, self.h, force, self.slope, room) < n:
             return np.full((len(self.at), SEEN), np.nan)
         x, y, z = self._direction(trial.bias)
@@ -190,6 +195,8 @@ class Segment:
             if not best.any():
                 break
             Q, R, shown = self._basis(scale)
+            if squares - least < LITTLE * squares:
+                break
         seen = np.zeros((len(self.at), SEEN, 4))  # of the fall and of the bias
         seen[:, 0, 0] = seen[:, 1, 1] = self._shift()[:, 0]
         seen[:, 2:, 2:] = self._by_bias(trial.bias)

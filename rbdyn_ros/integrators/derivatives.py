@@ -28,7 +28,7 @@ from numba import config
 from rbdyn_ros.geometry import dual_attitude, quaternion, unit_quaternion
 from rbdyn_ros.geometry.dual import store, variable
 from rbdyn_ros.geometry.dual_attitude import real
-from rbdyn_ros.integrators import boundary, dual_stages
+from rbdyn_ros.integrators import boundary, dual_stages, stick_slip
 from rbdyn_ros.integrators.dual_stages import real_pair
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.kernel import inlined, specialize
@@ -181,7 +181,7 @@ def rub(system, h, state):
 # of the method and of the derivatives' kind; `compile_steps` replaces them
 vary = stage = write = dual_stages.rk4_stage
 ANEW = 1  # 0 where the stepper remembers more than the state
-RUBS = 0  # 1 with the friction of cart and joint
+RUBS = 0  # 1 with the friction of cart and joint, 2 with a cart that sticks
 
 
 class StepSequence(NamedTuple):
@@ -212,11 +212,17 @@ def _steps(system, options, load, loop, S, held, J):
             f0, f = f1, rod_on_cart.sines_at(sines, s + 0.5 * hj)
             s += hj
             f1 = rod_on_cart.sines_at(sines, s)
+            push = force
             if RUBS == 1:
                 state, held = rub(varied, hj, state), unknown
-            state, held, error = stage(varied, options, force, (f0, f, f1), hj, state, held)
+            if RUBS == 2:
+                state, held = rub(stick_slip.joint_alone(varied), hj, state), unknown
+                push = stick_slip.hold(varied, force, hj, state)
+            state, held, error = stage(varied, options, push, (f0, f, f1), hj, state, held)
             if RUBS == 1:
                 state = rub(varied, hj, state)
+            if RUBS == 2:
+                state = rub(stick_slip.joint_alone(varied), hj, state)
             if not error <= tolerance:
                 return i
         if ANEW == 1 or i == n - 1:
@@ -249,20 +255,22 @@ _STATE, _PARAMETERS = "state", "parameters"  # what a kernel differentiates by
 
 
 @cache
-def compile_steps(name: str, kind: str, has_friction: bool = False) -> Callable[..., int]:
+def compile_steps(
+    name: str, kind: str, has_friction: bool = False, sticks: bool = False
+) -> Callable[..., int]:
     """Return `_steps` of an integrator, by the "state" or by the "parameters".
 
     Those by the state are without the friction of cart and joint unless `has_friction`; it depends
-    on x', so that (V.2) does not hold with it.
+    on x', so that (V.2) does not hold with it. A cart that `sticks` has that of `stick_slip`.
     """
     vary, write, anew = _METHODS[name]
     if kind == _PARAMETERS:
         vary, write, has_friction = along_parameters, write_parameters, True
     elif has_friction:
         vary, write = along_ten, write_ten
-    rubs = int(has_friction and name not in _WITHOUT_FRICTION)
+    rubs = int(has_friction and name not in _WITHOUT_FRICTION) * (2 if sticks else 1)
     stage = getattr(dual_stages, f"{name}_stage")
-    called = f"{name}_{kind}_friction" if rubs else f"{name}_{kind}"
+    called = f"{name}_{kind}" + ("", "_friction", "_sticking")[rubs]
     return specialize(_steps, called, vary=vary, stage=stage, write=write, ANEW=anew, RUBS=rubs)
 
 

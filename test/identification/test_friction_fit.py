@@ -143,8 +143,8 @@ def test_derivatives_of_the_residuals_by_friction_are_those_of_differences():
 
     numeric = jacobian(moved, np.zeros(3), step=1e-3).value
     for i in range(3):
-        size = np.abs(exact[:, i]).max()
-        assert np.abs(numeric[:, i] - exact[:, i]).max() < 0.02 * size, names[i]
+        size = np.abs(exact[:, i]).max()  # what projection leaves out is as large as the noise
+        assert np.abs(numeric[:, i] - exact[:, i]).max() < 0.03 * size, names[i]
 
 
 def test_a_rod_that_swings_out_shows_the_friction_of_its_joint(tmp_path):
@@ -170,6 +170,30 @@ def test_a_rod_that_swings_out_shows_the_friction_of_its_joint(tmp_path):
     for row, true in zip(rows, (0.05 * mu, 0.02)):
         assert row["value"] / J == pytest.approx(true, abs=1.5 * row["interval"] / J)
     assert rows[0]["interval"] < 0.15 * rows[0]["value"]
+
+
+@pytest.mark.parametrize("h", [0.002, 0.004, 0.01])
+def test_the_length_of_a_free_decay_does_not_depend_on_the_period(h):
+    """The steps of the fit are shorter than those of the record; of the record's own 4 ms the
+    length was wrong by 2e-4, more than its interval. The noise is a thousandth of a usual one.
+    """
+    L, d = 0.0985, 0.05
+    t = np.arange(0.0, 8.0, h)
+    y = solve_ivp(
+        lambda _, y: (y[1], 9.81 / L * math.sin(y[0]) - d * y[1]),
+        (0.0, t[-1]), (np.pi + 0.6, 0.0), t_eval=t, rtol=1e-10, atol=1e-12,
+    ).y[0]  # fmt: skip
+    half = 0.5 * (y + 1e-6 * np.random.default_rng(0).standard_normal(len(t)))
+    zero, n = np.zeros(len(t)), len(t)
+    q = np.column_stack((np.cos(half), zero, np.sin(half), zero))
+    v = np.column_stack((zero, zero, zero, np.gradient(y, h), zero))
+    record = records.MotionRecord(h, np.zeros((n, 2)), q, v, np.zeros((n - 1, 2)), held=True)
+    known = spherical_pendulum.build(
+        Params(rod_mass=0.15, rod_length=0.148, rod_center_of_mass=0.074)
+    )
+    found = plant_fit.fit([record], known, plant_numbers.DECAY).given
+    assert found["rod.equivalent_length"] == pytest.approx(L, rel=2e-5)
+    assert found["joint.damping"] == pytest.approx(d * 0.15 * 0.074 * L, rel=2e-3)
 
 
 def test_a_force_that_breaks_nothing_loose_is_said():
