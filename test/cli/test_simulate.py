@@ -413,7 +413,7 @@ def test_a_signal_keeps_the_rows_so_far(tmp_path):
         and "run.csv has the rows until then" in err
     )
     assert (
-        len(rows) > 100
+        len(rows) > 1
         and rows["t"][-1] == pytest.approx((len(rows) - 1) * 1e-3)
         and sorted(path.name for path in tmp_path.iterdir())
         == ["run.csv", "run.csv-metadata.json"]

@@ -364,7 +364,7 @@ def test_a_signal_keeps_the_rows_so_far(tmp_path):
         and "interrupted at t = " in err
         and "run.csv has the rows until then" in err
     )
-    assert len(rows) > 10 and rows["t"][-1] == pytest.approx(0.1 * (len(rows) - 1))
+    assert len(rows) > 1 and rows["t"][-1] == pytest.approx(0.1 * (len(rows) - 1))
 
 
 SMALL = {"rod.length": 0.1, "rod.mass": 0.05, "cart.mass": 0.1, "cart.force_limit": 2.0}
