@@ -29,12 +29,19 @@ from rbdyn_ros.ros.controller.controller_supervisor import (  # noqa: E402
 )
 from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer, TimeScale  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
+from rbdyn_ros.ros.process import events_executor  # noqa: E402
 
 NODE = "/pendulum_controller"
 TEN_DEGREES = [math.cos(math.radians(5.0)), 0.0, math.sin(math.radians(5.0)), 0.0]
 LOCKSTEP = dict(
     lockstep__enabled=True, lockstep__timeout=30.0, real_time_factor=0.0, rates__state=100.0
 )
+
+
+@pytest.fixture
+def executor():
+    """That of simulator and controller."""
+    return events_executor
 
 
 def states(graph):

@@ -25,9 +25,16 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
 from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
+from rbdyn_ros.ros.process import events_executor  # noqa: E402
 
 NODE = "/pendulum_simulator"
 TILTED = [0.96, 0.28, 0.0, 0.0]
+
+
+@pytest.fixture
+def executor():
+    """That of simulator and controller."""
+    return events_executor
 
 
 def test_pause_step_reset(graph):
