@@ -70,6 +70,7 @@ PARTS = (
     ("pair_shapes", 3, False),  # shape of a, shape of b, feature of each pair
     ("springs", c.SPRING, True),
     ("spring_integers", 3, False),  # kind, a, b of each spring
+    ("dense", c.DENSE, True),  # matrices and vectors of Newton's method for a few contacts
 )
 HEADER = 2 * len(PARTS)
 
@@ -172,6 +173,7 @@ geoms = _view("geoms")
 pair_shapes = _view("pair_shapes")
 springs = _view("springs")
 spring_integers = _view("spring_integers")
+dense = _view("dense")
 
 
 def _numbers(builder, context, signature, arguments):

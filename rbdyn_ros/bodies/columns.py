@@ -154,6 +154,8 @@ IMPACT = np.int64(7)
 # last step were found only nearly.
 ACTIVE, ROUNDS, SWEEPS, FACTORS, IMPACTS, TRIALS, ITERATIONS, FRESH, _n = offsets(*[1] * 8)
 STALLS, FAILURE, WHERE, RESPONDED, STALLED, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1, 1))
+# Newton's method for a few contacts: rows of as many numbers as their velocities have.
+DENSE = np.int64(24)
 # The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
 # place in `restitution.LAWS`); whether the run has started; how far a point of contact has gone
 # along a rim in the step [radii], and how long steps are [s]; the model's own units of length [m]

@@ -205,7 +205,7 @@ def move_linearly(m, h):
     joined = len(blocks) > 0
     if joined:
         if arena.counters(m)[c.RESPONDED] == 0:
-            friction.respond_to_changes(m, h)
+            velocity.respond_to_changes(m, h)
         for j in range(len(blocks)):
             arena.add(blocks, j, c.LAM, get(blocks, j, c.D))
     for i in range(len(bodies)):

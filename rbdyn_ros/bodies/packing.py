@@ -12,7 +12,7 @@ from rbdyn_ros import kernel
 from rbdyn_ros.bodies import columns as c
 from rbdyn_ros.bodies import skyline, sparse
 from rbdyn_ros.bodies.arena import HEADER, PARTS, Arena
-from rbdyn_ros.bodies.contact import coupled
+from rbdyn_ros.bodies.contact import coupled, delassus
 from rbdyn_ros.bodies.description import features
 from rbdyn_ros.bodies.description.contact_pairs import Pairs, reach
 from rbdyn_ros.bodies.description.joint_kinds import Constraints
@@ -263,6 +263,7 @@ def _parts(
         "clock": np.zeros((c.CLOCK, 1)),
         "geoms": pairs.geoms,
         "pair_shapes": pairs.shapes,
+        "dense": np.zeros((delassus.rows(k), c.DENSE)),
     }
 
 

@@ -34,6 +34,20 @@ def respond_to_unit(m, k, j, h):
 
 
 @part
+def respond_to_changes(m, h):
+    """Set U_X, U_W, D_X, D_W to what the change from `impulse_0` to `impulse` gives the bodies
+    while the joints react.
+    """
+    pairs, active = arena.pairs(m), arena.active(m)
+    smooth.clear(m, c.D_X, c.D_W)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        pair = pairs[active[at]]
+        change = vec.sub(vector_of(pair.impulse), vector_of(pair.impulse_0))
+        push(m, active[at], change, c.D_X, c.D_W)
+    respond(m, h, h == 0.0)
+
+
+@part
 def velocities_of(m, h, at_node, drive):
     """Set U_X, U_W to the velocities of the momenta in D_X, D_W with the joints obeyed, and D to
     the joints' impulses; with `drive` = 1 held bodies have the prescribed velocities, with 0 none.

@@ -17,7 +17,7 @@ from rbdyn_ros.kernel import part, specialize
 SWEEPS = 2000
 TOLERANCE, ROUND_OFF = 1e-14, 1e-12  # [SPEED], and of the impulses: the last change of a sweep
 STALLED = 1e-6  # of the impulses: a change per sweep that is taken where all sweeps are spent
-FEW = 8  # contacts: the sweeps of more of them do not end soon
+FEW = int(c.DENSE) // 3  # contacts: the sweeps of more of them do not end soon
 
 solver: Any = None  # to which `of` binds the template
 solve_one: Any = None
