@@ -150,7 +150,7 @@ from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.demo_session import DemoSession
 ROOM = 100
 demo_session.POLITE, topic_observer.qos.LOSSLESS = 0, QoSProfile(depth=ROOM)
-TICK, END = 2_000_000, 2_000_000_000  # [ns]
+TICK, END = 2_000_000, 3_000_000_000  # [ns]
 
 def turn(stage):
     awake(stage)
@@ -180,7 +180,7 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
     Its middleware does not: what DDS makes of a process that is stopped is its own affair.
     """
     said, _ = (
-        played := demo("--duration", "2", "--no-view", program=("-c", STANDS_STILL))
+        played := demo("--duration", "3", "--no-view", program=("-c", STANDS_STILL))
     ).communicate(timeout=LIMIT)
     assert (
         played.returncode == 1

@@ -42,7 +42,6 @@ from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.simulator.markers import Markers
 
 POLL_PERIOD = 0.001  # [s]
-ENOUGH = qos.KEPT // 2  # messages, from which on it is asked whether they were acknowledged
 LIMIT = 4.0  # [s] longest wait: more than the middleware's own period
 _AT_ONCE = Duration()
 
@@ -62,8 +61,9 @@ class FlowControl:
         full, counts = [], self._counts
         for publishers, message in batch:
             for publisher in publishers:
-                # the middleware may have requested acknowledgments by itself meanwhile
-                if counts[publisher] >= ENOUGH and not self._behind([publisher]):
+                # the middleware may have requested acknowledgments by itself meanwhile; who asks
+                # only when it is full often waits for its next request
+                if not self._behind([publisher]):
                     counts[publisher] = 0
                 publisher.publish(message)
                 counts[publisher] += 1
