@@ -330,17 +330,24 @@ def mean_interval(shares: Array) -> float:
     return max(spread, 0.5 * (1.0 - 0.025 ** (1.0 / n)))
 
 
-def stratified_interval(shares: Array) -> float:
-    """Return half the 95 % interval of the mean of shares in [0, 1] of strata in their order, one
-    draw of each, from the differences of neighbors; at least that of the boundary in one of them.
+def stratified_interval(shares: Array, draws: int = 1) -> float:
+    """Return half the 95 % interval of the mean of shares in [0, 1] of strata in their order, with
+    as many draws of each.
 
-    Source: W. G. Cochran, Sampling Techniques, 3rd ed., Wiley 1977, section 5A.12.
+    The variance within a stratum is that of its draws, at least that of one stratum in which the
+    shares change from 1 to 0; of one draw, from the differences of neighbors.
+
+    Source: W. G. Cochran, Sampling Techniques, 3rd ed., Wiley 1977, sections 5.3 and 5A.12.
     """
     n = len(shares)
     if n < 2:
         return 1.0
-    differences = float(np.square(np.diff(shares)).sum()) / (2.0 * n * (n - 1))
-    return 1.96 * max(math.sqrt(differences), 0.5 / n)
+    if draws == 1:
+        variance = float(np.square(np.diff(shares)).sum()) / (2.0 * n * (n - 1))
+        return 1.96 * max(math.sqrt(variance), 0.5 / n)
+    within = shares.reshape(-1, draws).var(axis=1, ddof=1)
+    # where the change is anywhere in a stratum, p (1 - p) is 1/6 on average
+    return 1.96 * math.sqrt(max(float(within.sum()), 1.0 / 6.0) * draws) / n
 
 
 LASTING = 0.05  # [s] of a push

@@ -15,7 +15,15 @@ import pytest
 from rbdyn_ros import origin
 from rbdyn_ros.__main__ import main
 from rbdyn_ros.cli import leaderboard
-from rbdyn_ros.evaluation import bench, board, entry, force_record, processes, verification
+from rbdyn_ros.evaluation import (
+    bench,
+    board,
+    entry,
+    force_record,
+    metrics,
+    processes,
+    verification,
+)
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
 from rbdyn_ros.evaluation.law_process import IsolatedBench
 from rbdyn_ros.evaluation.measures import robustness
@@ -111,8 +119,11 @@ def test_recorded_forces_give_the_recorded_motion_or_are_found(quick):
     suite = entry.suite_of_board(found["seed"], quick=True)
     cases, known = [suite.cases[0]], entry.criteria(found)
     _, played, wrong = next(verification.replayed(found, cases, known))
+    start = metrics.start_state(cases[0].settings)
     assert wrong == "" and played.t[-1] == pytest.approx(6.0)
     record = known["B1"].curves["record"]
+    first = (*played.q[0], *played.v[0])  # to the last digit, to which a law may turn the rod
+    assert tuple(record["states"][0]) == first == (*start.q, *start.v)
     stronger = force_record.forces(record)
     stronger[100:200, 0] += 1.0
     states = [[*row[:6], *row[6:]] for row in record["states"]]

@@ -87,6 +87,14 @@ def test_intervals_hold_the_true_mean_in_95_of_100_samples():
             )
             inside += abs(stands.mean() - 0.5497) <= metrics.stratified_interval(stands)
         assert inside >= 900
+    for strata, draws in ((5, 3), (5, 7), (25, 5)):  # a law that stands up to some size
+        inside = 0
+        for _ in range(1000):
+            size = (np.arange(strata)[:, None] + rng.uniform(size=(strata, draws))) / strata
+            largest = rng.uniform()
+            stands = (np.sort(size.ravel()) < largest).astype(float)
+            inside += abs(stands.mean() - largest) <= metrics.stratified_interval(stands, draws)
+        assert inside >= 930
     assert metrics.mean_interval(np.ones(50)) == pytest.approx(0.0356, abs=1e-3)
     assert metrics.mean_interval(np.ones(1)) == 1.0
 

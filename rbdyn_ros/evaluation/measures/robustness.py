@@ -49,13 +49,16 @@ def more(settings, rows: Array) -> int:
     """Return how many further runs the interval needs before it is looked at again: as many as at
     first.
     """
-    is_enough = 100.0 * _interval(rows) <= settings["precision"]
+    is_enough = 100.0 * _interval(settings, rows) <= settings["precision"]
     return 0 if not settings["precision"] or is_enough else starts(None, None, settings)
 
 
-def _interval(rows: Array) -> float:
-    """Return half the 95 % interval of the share of the runs; neighbors are of similar size."""
-    return metrics.stratified_interval(rows[np.lexsort((rows[:, 1], rows[:, 0])), 2])
+def _interval(settings, rows: Array) -> float:
+    """Return half the 95 % interval of the share of the runs, drawn in rounds of one from each
+    part of the sizes.
+    """
+    stands = rows[np.lexsort((rows[:, 1], rows[:, 0])), 2]
+    return metrics.stratified_interval(stands, len(rows) // starts(None, None, settings))
 
 
 def _place(settings, number: int) -> tuple[int, int]:
@@ -95,5 +98,5 @@ def summary(settings, rows: Array) -> Metric:
     """Return the share of the runs, and which ones."""
     good = int(rows[:, 2].sum())
     curves = {"variation": np.round(rows[:, 1], 6).tolist(), "stands": rows[:, 2].tolist()}
-    values = {"success": 100.0 * good / len(rows), "interval": 100.0 * _interval(rows)}
+    values = {"success": 100.0 * good / len(rows), "interval": 100.0 * _interval(settings, rows)}
     return Metric({**values, "runs": float(len(rows))}, curves, f"{good} of {len(rows)} runs")
