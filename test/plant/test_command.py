@@ -22,7 +22,7 @@ from rbdyn_ros.plant.command import (
 forces = st.tuples(*[st.floats(-1e6, 1e6)] * 2)
 
 
-@given(forces, st.floats(0.0, 1e3, allow_subnormal=False))
+@given(forces, st.just(0.0) | st.floats(1e-300, 1e3))
 def test_the_limit_is_a_norm_and_keeps_the_direction(force, limit):
     cut, was_cut = limit_force(force, limit)
     assert math.hypot(*cut) <= limit * (1.0 + 1e-12)

@@ -318,16 +318,20 @@ def real_parts(a4, a3, a2, a1, a0):
 
     With x = y - b/4 the monic quartic is y^4 + P y^2 + Q y + R = (y^2 + s y + m_1) (y^2 - s y +
     m_2), where s^2 = 2 m and m >= 0 is the largest root of the resolvent m^3 + P m^2 + (P^2/4 - R)
-    m - Q^2/8. Multiple roots keep half the digits or fewer. Source: Ferrari, in Cardano, Ars magna
-    (1545), chapter 39.
+    m - Q^2/8. m_1 and m_2 are P/2 + m less and plus a split, split^2 = (P/2 + m)^2 - R. Multiple
+    roots keep half the digits or fewer. Source: Ferrari, in Cardano, Ars magna (1545), chapter 39.
     """
     b, c, d, e = a3 / a4, a2 / a4, a1 / a4, a0 / a4
     P = c - 0.375 * b * b
     Q = d - 0.5 * b * c + 0.125 * b * b * b
     R = e - 0.25 * b * d + 0.0625 * b * b * c - 0.01171875 * b * b * b * b
     m = max(largest_cubic_root(P, 0.25 * P * P - R, -0.125 * Q * Q), 0.0)
-    s = (2.0 * m) ** 0.5
-    split = 0.5 * Q / s if s > 0.0 else max(0.25 * P * P - R, 0.0) ** 0.5
+    s, split = (2.0 * m) ** 0.5, max((0.5 * P + m) ** 2 - R, 0.0) ** 0.5
+    # the larger of s^2 and the split has more digits, and Q = 2 s split gives the other
+    if s * s >= split:
+        split = 0.5 * Q / s if s > 0.0 else 0.0
+    else:
+        s = 0.5 * Q / split
     x1, x2 = _pair(s, 0.5 * P + m - split)
     x3, x4 = _pair(-s, 0.5 * P + m + split)
     return (x1 - 0.25 * b, x2 - 0.25 * b, x3 - 0.25 * b, x4 - 0.25 * b)

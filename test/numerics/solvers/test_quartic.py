@@ -24,6 +24,7 @@ def test_separate_roots_keep_ten_digits():
 
 
 @given(st.tuples(roots, roots), st.tuples(roots, roots))
+@example((4.0, -4.0), (0.0, 0.75))  # Q is 0, and the root of the resolvent 1e-16 in its place
 def test_complex_pairs_give_their_real_part(real, pair):
     re, im = pair[0], 0.5 + abs(pair[1])
     coefficients = np.polymul(np.poly(real), [1.0, -2.0 * re, re * re + im * im])
