@@ -20,7 +20,7 @@ import numpy as np
 from rbdyn_ros.evaluation import bench
 from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed, limit_memory
 from rbdyn_ros.evaluation.metrics import NotForThisLaw, Scenario
-from rbdyn_ros.evaluation.processes import LAST_RESORT, describe_exit, start
+from rbdyn_ros.evaluation.processes import LAST_RESORT, describe_exit, end, start
 from rbdyn_ros.interrupts import CallTimedOut, CallTimeout
 from rbdyn_ros.parameters.simulation import plant_params
 from rbdyn_ros.plant.closed_loop import ControlError, StateRefused, command_force
@@ -71,8 +71,8 @@ class LawProcess:
 
     def close(self) -> None:
         """End the process."""
-        self._process.kill()
         self._socket.close()
+        end([self._process])
 
     def _exchange(self, record: bytes) -> bytes:
         try:

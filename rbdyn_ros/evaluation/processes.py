@@ -6,8 +6,9 @@ import multiprocessing
 import signal
 import socket
 import sys
+import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from rbdyn_ros.evaluation.bench import limit_memory
 from rbdyn_ros.interrupts import CallTimeout, block
 from rbdyn_ros.kernel import show_compilations
 
+GRACE = 1.0  # [s] for a process to end by itself
 LAST_RESORT = 30.0  # [s] that compiled code may take beyond the time of a call
 
 
@@ -42,6 +44,17 @@ def describe_exit(process: Any) -> str:
     return f"ended with exit code {process.exitcode}{hang if process.exitcode == 1 else ''}"
 
 
+def end(processes: Iterable[Any]) -> None:
+    """End processes whose connections are closed. They end by themselves, and so close what a law
+    has opened, such as tqdm's semaphores; one that hangs is killed.
+    """
+    last = time.monotonic() + GRACE
+    for process in processes:
+        process.join(max(0.0, last - time.monotonic()))
+        process.kill()
+        process.join()
+
+
 class Ended(NamedTuple):
     """The answer in place of that of a process that has ended."""
 
@@ -63,9 +76,12 @@ class Workers:
         return self
 
     def __exit__(self, *_) -> None:
-        for process in [*(p for p, _ in self._idle), *(p for p, _ in self._busy.values())]:
+        busy = [(process, connection) for connection, (process, _) in self._busy.items()]
+        for process, _ in busy:
             process.kill()
-            process.join()
+        for _, connection in self._idle:
+            connection.close()
+        end(process for process, _ in [*self._idle, *busy])
 
     def answers(self, tasks: deque[Any], interval: float = 0.2) -> Iterator[tuple[Any, Any]]:
         """Yield (task, answer) as they come, or (None, None) every `interval` [s] without one;
@@ -109,14 +125,19 @@ def _work(connection: Connection, last_resort: float, under_test: Any, serve: Ca
     CallTimeout.last_resort = last_resort
     show_compilations(sys.stderr)
     with limit_memory():
-        answer = serve(under_test)
-        while True:
-            try:
-                task = connection.recv()
-            except (EOFError, ConnectionError):
-                return
-            answered = answer(task)
-            try:
-                connection.send(answered)
-            except ConnectionError:  # whoever asked has been killed meanwhile
-                return
+        _answer(connection, serve(under_test))
+    end(multiprocessing.active_children())  # those of its laws, whose connections are closed now
+
+
+def _answer(connection: Connection, answer: Callable) -> None:
+    """Answer tasks until the connection is closed."""
+    while True:
+        try:
+            task = connection.recv()
+        except (EOFError, ConnectionError):
+            return
+        answered = answer(task)
+        try:
+            connection.send(answered)
+        except ConnectionError:  # whoever asked has been killed meanwhile
+            return

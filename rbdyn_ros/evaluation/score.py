@@ -244,7 +244,7 @@ def controller_under_test(
     if not text:
         how = processes.describe_exit(process)
         raise ValueError(f"controller '{name}' does not load: the process that loaded it {how}")
-    process.kill()
+    processes.end([process])
     if kind == "error":
         raise ValueError(text)
     said = json.loads(text, object_hook=_with_tuples)

@@ -322,3 +322,23 @@ def test_ctrl_c_keeps_what_there_is(tmp_path):
         and (out / "report.html").exists()
     )
     assert len((out / "cases.jsonl").read_text().splitlines()) == 9
+
+
+def test_what_a_law_has_opened_is_closed_at_the_end(tmp_path):
+    """Python warns at the end of semaphores that a process was not given the time to close."""
+    law = tmp_path / "bar.py"
+    law.write_text(
+        "from multiprocessing import RLock\n"
+        "from rbdyn_ros.control.laws import lqr\n"
+        "LOCK = RLock()  # as a progress bar of tqdm has it\n"
+        "def design(model, params, options=None):\n"
+        "    return lqr.design(model, params, lqr.Options())\n"
+    )
+    words = ["evaluate", "--controller", str(law), "--rows", "S30", "--quick", "--jobs", "1"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "rbdyn_ros", *words, "--out", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert ended.returncode == 0 and "semaphore" not in ended.stderr, ended.stderr
