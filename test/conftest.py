@@ -2,12 +2,14 @@
 processors busy, and no processor time for what no test is about.
 """
 
+import faulthandler
 import gc
 import os
 import signal
 import sys
 import time
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 from hypothesis import settings
@@ -95,6 +97,21 @@ def pytest_xdist_make_scheduler(config, log):
             return crashed
 
     return Files(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+_errors: list[TextIO] = []
+
+
+def pytest_configure(config) -> None:
+    """Keep the error stream, before pytest captures it."""
+    _errors[:] = [os.fdopen(os.dup(2), "w")]
+
+
+def pytest_runtest_logstart(nodeid, location) -> None:
+    """Let a crash say what Python did then: pytest does so, until a test runs a node's own
+    beginning, which turns it to what is captured.
+    """
+    faulthandler.enable(_errors[0])
 
 
 _named: set[int] = set()

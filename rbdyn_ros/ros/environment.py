@@ -39,6 +39,7 @@ _ADVICE = (
     ": start a simulator, such as ros2 launch rbdyn_ros simulation.launch.py, or give plant='' "
     "for a plant that cannot be reset"
 )
+REPEAT = 2.0  # [s] after which a request is sent again; both may be answered
 DRAIN = 0.05  # [s] after a reset in which states may still be those before it
 VARIED = ("start.", "cart.")  # the values that an episode can choose; others are the plant's own
 
@@ -231,7 +232,7 @@ class RosPlant:
 
     def _call(self, client: Any, request: Any) -> Any:
         """Return a service's response. Raise RuntimeError, with a sentence, if none arrives."""
-        return self._visitor.call(client, request, self._timeout, _ADVICE)
+        return self._visitor.call(client, request, self._timeout, _ADVICE, repeat=REPEAT)
 
     def _use_state(self) -> None:
         found = self._synchronizer.state()

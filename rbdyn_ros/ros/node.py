@@ -271,10 +271,21 @@ class ManagedNode(CommonNode, LifecycleNode):
 
         return answer
 
+    def destroy_node(self) -> None:
+        """Destroy the node, its actions first: rclpy leaves them to the garbage collector, and the
+        process ends by SIGSEGV where that frees the clock of their timer before them.
+        """
+        for action in self._actions():
+            action.destroy()
+        super().destroy_node()
+
+    def _actions(self) -> list[ActionServer]:
+        return [each for each in self.waitables if isinstance(each, ActionServer)]
+
     def _entities(self) -> list[Any]:
         """List the timers, services, subscriptions, publishers and actions of the node."""
-        actions = (each for each in self.waitables if isinstance(each, ActionServer))
-        return [*chain(self.timers, self.services, self.subscriptions, self.publishers, actions)]
+        own = self.timers, self.services, self.subscriptions, self.publishers, self._actions()
+        return [*chain(*own)]
 
     def _destroy_made(self) -> None:
         for entity in self._made:

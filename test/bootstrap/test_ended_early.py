@@ -10,11 +10,15 @@ import pytest
 pytest.importorskip("xdist", reason="pytest-xdist is not installed (./testbed test brings it)")
 
 TESTS = """
-import os, signal
+import faulthandler, os, signal, sys
 
 def test_a(): os._exit(3)
 
 def test_b(): os.kill(os.getpid(), signal.SIGALRM)
+
+def test_c(): faulthandler.enable(sys.stderr)  # as a node does
+
+def test_d(): os.kill(os.getpid(), signal.SIGSEGV)
 """
 
 
@@ -32,4 +36,9 @@ def test_how_a_process_ended_is_said(tmp_path):
         timeout=300.0,
     )
     said = [line.split(" ")[-3:] for line in done.stderr.splitlines() if "ended early" in line]
-    assert [words[-2:] for words in said] == [["code", "3"], ["by", "SIGALRM"]], done.stdout
+    assert sorted(words[-2:] for words in said) == [
+        ["by", "SIGALRM"],
+        ["by", "SIGSEGV"],
+        ["code", "3"],
+    ], done.stdout
+    assert "Fatal Python error: Segmentation fault" in done.stderr and "in test_d" in done.stderr

@@ -395,3 +395,14 @@ def test_an_inactive_node_changes_nothing(graph):
         assert result.error_message == "the node is not active"
     assert get_state(graph) == SimulationState.STATE_STOPPED
     assert simulator.runner.status == "stopped" and simulator.runner.plant.steps == steps
+
+
+def test_a_node_that_is_destroyed_leaves_no_action_to_the_garbage_collector(graph):
+    """It ended by SIGSEGV now and then: the clock of the action's timer was freed before it."""
+    simulator = graph.simulator(start="paused")
+    graph.nodes.remove(simulator)
+    graph.executor.remove_node(simulator)
+    simulator.close()
+    assert list(simulator.waitables)
+    simulator.destroy_node()
+    assert not list(simulator.waitables)
