@@ -9,7 +9,6 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TextIO
 
 import pytest
 from hypothesis import settings
@@ -99,12 +98,12 @@ def pytest_xdist_make_scheduler(config, log):
     return Files(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
-_errors: list[TextIO] = []
+_errors: list[int] = []  # the descriptor of the error stream
 
 
 def pytest_configure(config) -> None:
     """Keep the error stream, before pytest captures it."""
-    _errors[:] = [os.fdopen(os.dup(2), "w")]
+    _errors[:] = [os.dup(2)]
 
 
 def pytest_runtest_logstart(nodeid, location) -> None:
