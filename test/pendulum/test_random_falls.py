@@ -218,3 +218,14 @@ def test_a_tip_that_lands_steeply_while_a_heavy_cart_leans_on_its_rail_end():
     outcome = random_falls.run(random_falls.with_law(fall, float(371 % len(LAWS))))
     assert not outcome.reason, outcome
     assert outcome.excess < 0.05 and outcome.pull < 1e-2 and outcome.overlap < 1e-9, outcome
+
+
+def test_a_massless_cart_that_rests_on_an_edge_presses_with_its_weight():
+    """The joint lies on a rim, whose friction the plane of the cart could hold with any force. The
+    round-off of that singular contact was inverted: 1e12 N, and 2e6 J of work on a fall of 6 J.
+    """
+    rng = np.random.default_rng(912)
+    *_, fall = (random_falls.draw_among_obstacles(rng) for _ in range(1178))
+    outcome = random_falls.run(random_falls.with_law(fall, float(NEWTON)))
+    assert not outcome.reason and outcome.balance < 1e-3, outcome
+    assert outcome.excess < 1.0 and outcome.pull < 1.0, outcome

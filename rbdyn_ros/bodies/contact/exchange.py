@@ -95,7 +95,9 @@ def restore(m, k, W, u, old, how):
     # what the compression leaves of the normal velocity is round-off of its impulse
     noise = ROUND_OFF * vec.trace(W) * vec.size(P)
     free = (free[0] + noise, free[1], free[2])
-    new, found = restitution.at_least(W, free, mu, p, vec.sub(old, P))
+    new, found = restitution.at_least(
+        W, free, mu, p, vec.sub(old, P), friction.least_determinant(m)
+    )
     return vec.add(P, new), found
 
 

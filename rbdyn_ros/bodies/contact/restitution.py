@@ -14,7 +14,7 @@ from math import sqrt
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.numerics.solvers.fc3d_one_contact import NONE, contact
+from rbdyn_ros.numerics.solvers.fc3d_one_contact import FLAT, NONE, contact
 from rbdyn_ros.types import IMPACT_LAWS
 
 BOUNDED, NEWTON, POISSON, ENERGETIC = range(4)
@@ -58,13 +58,15 @@ def tangential_impulse(W, a, b, most):
 
 
 @part
-def at_least(W, q, mu, p, guess):
-    """Return (impulse, whether it is one) of the contact law with P_N >= p, not P_N >= 0."""
+def at_least(W, q, mu, p, guess, least):
+    """Return (impulse, whether it is one) of the contact law with P_N >= p, not P_N >= 0; W is
+    singular where its determinant is under `least` times its trace cubed.
+    """
     x, y = tangential_impulse(W, q[1] + W[1][0] * p, q[2] + W[2][0] * p, mu * p)
     r = (p, x, y)
     if q[0] + vec.dot(W[0], r) >= 0.0:
         return r, True
-    found = contact(W, q, mu, guess)
+    found = contact(W, q, mu, guess, least)
     return found.r, found.kind != NONE and found.r[0] >= p * (1.0 - 1e-9)
 
 
@@ -180,7 +182,7 @@ def collide(W, u_0, mu, e):
         x, y = tangential_impulse(W, W[1][0], W[2][0], mu)
         d = (1.0, x, y)
         if x * x + y * y >= mu * mu * (1.0 - 1e-12):  # it goes on sliding, in its own direction
-            found = contact(W, (-1.0, 0.0, 0.0), mu, (0.0, 0.0, 0.0))
+            found = contact(W, (-1.0, 0.0, 0.0), mu, (0.0, 0.0, 0.0), FLAT)
             if found.kind == NONE:
                 return P, False
             d = vec.scale(1.0 / found.r[0], found.r)

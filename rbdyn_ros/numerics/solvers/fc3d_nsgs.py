@@ -24,7 +24,7 @@ def sweep(W, mu, r, u):
     for i in range(len(mu)):
         W_ii, old = fc3d.block(W, i), fc3d.part(r, i)
         q_i = vec.sub(fc3d.part(u, i), vec.matvec(W_ii, old))
-        new = fc3d_one_contact.contact(W_ii, q_i, mu[i], old).r
+        new = fc3d_one_contact.contact(W_ii, q_i, mu[i], old, fc3d_one_contact.FLAT).r
         d = vec.sub(new, old)
         if vec.size(d) > 0.0:
             fc3d.put(r, i, new)

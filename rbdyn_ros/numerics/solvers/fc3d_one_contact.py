@@ -36,7 +36,7 @@ TAKE_OFF, STICK, SLIDE, NONE = range(4)
 _ROOT_HALF = 0.5**0.5
 _EXACT = 1e-13  # of |q|: no better root is looked for
 _GOOD = 1e-9  # of |q|: still a solution, where W is nearly singular
-_FLAT = 1e-14  # det W over (trace W)^3, where W counts as singular
+FLAT = 1e-14  # det W over (trace W)^3: W is singular, to the round-off of its entries
 _SHIFT = 1e-9  # of trace W, added to a singular W
 _WITHIN = 1.0 - 1e-9  # of mu: a line that is steeper ends inside the cone
 
@@ -138,12 +138,12 @@ def wedging_impulse(W, q, mu):
 
 
 @part
-def sticking_impulse(W, q, mu):
-    """Return r with W r + q = 0, refined once; where W is singular the one nearest to the normal,
-    outside K_mu if there is none.
+def sticking_impulse(W, q, mu, least):
+    """Return r with W r + q = 0, refined once; where W is singular, its determinant under `least`,
+    the one nearest to the normal, outside K_mu if there is none.
     """
     r = vec.scale(-1.0, vec.solve(W, q))
-    if is_regular(W, _FLAT):
+    if is_regular(W, least):
         return vec.sub(r, vec.solve(W, vec.add(vec.matvec(W, r), q))) if is_inside(r, mu) else r
     r = nearest_to_normal(W, q)
     if vec.size(vec.add(vec.matvec(W, r), q)) <= _EXACT * vec.size(q):
@@ -240,15 +240,16 @@ def sliding_impulse(W, q, mu, guess):
 
 
 @part
-def contact(W, q, mu, guess):
+def contact(W, q, mu, guess, least):
     """Return the Contact of W (three rows), q (3,), mu: no allocation, for use inside a step.
 
-    `guess` is a former impulse or (0, 0, 0): its tangential direction starts the search for the
-    sliding direction.
+    W counts as singular where its determinant is under `least` times its trace cubed. `guess` is
+    a former impulse or (0, 0, 0): its tangential direction starts the search for the sliding
+    direction.
     """
     if q[0] >= 0.0:
         return ContactImpulse((0.0, 0.0, 0.0), TAKE_OFF)
-    r = sticking_impulse(W, q, mu)
+    r = sticking_impulse(W, q, mu, least)
     if is_inside(r, mu):
         return ContactImpulse(r, STICK)
     r, violation = sliding_impulse(W, q, mu, guess)
@@ -256,18 +257,18 @@ def contact(W, q, mu, guess):
 
 
 @inlined
-def update(W, u, mu, r):
+def update(W, u, mu, r, least):
     """Return the Contact whose velocity is u at the impulse r: that of q = u - W r, from r.
 
     A contact that goes on sticking is found as r - W^-1 u, exact to the round-off of the change.
     """
     if u[0] - vec.dot(W[0], r) >= 0.0:
         return ContactImpulse((0.0, 0.0, 0.0), TAKE_OFF)
-    if is_regular(W, _FLAT):
+    if is_regular(W, least):
         stuck = vec.sub(r, vec.solve(W, u))
         if is_inside(stuck, mu):
             return ContactImpulse(stuck, STICK)
-    return contact(W, vec.sub(u, vec.matvec(W, r)), mu, r)
+    return contact(W, vec.sub(u, vec.matvec(W, r)), mu, r, least)
 
 
 @kernel
@@ -276,7 +277,7 @@ def solve(problem, guess, options):
     slides.
     """
     found = contact(
-        fc3d.block(problem.W, 0), fc3d.part(problem.q, 0), problem.mu[0], fc3d.part(guess, 0)
+        fc3d.block(problem.W, 0), fc3d.part(problem.q, 0), problem.mu[0], fc3d.part(guess, 0), FLAT
     )
     return fc3d.finish(problem, np.array(found.r), 1, options.tolerance)
 
