@@ -195,18 +195,19 @@ def others() -> str:
 
 
 def misses() -> str:
-    """Return what misses its bound, law by law."""
+    """Return what misses its bound, law by law: of each row the first bound, and how many."""
     lines = []
     for law in NAMES:
         cases = Cases(law)
-        rows = cases.rows.values()
-        missed = [row for row in rows if row["verdict"] in ("misses", "broken")]
-        words = [f"{row['row']} ({'; '.join(map(missed_case, bad(row)))})" for row in missed]
-        left = cases.missing_rows()
-        words += [f"{OPEN}: {', '.join(sorted(left))}"] if left else []
-        line = f"- `{law}`: {', '.join(words) or 'none'}"
-        lines.append(textwrap.fill(line, **FILLED))
-    return "\n".join(lines)
+        found = [
+            (f"`{law}`", row["row"], *missed[0], f"{len(missed)}")
+            for row in cases.rows.values()
+            if (missed := [bound for case in bad(row) for bound in missed_bounds(case)])
+        ]
+        left = sorted(cases.missing_rows(), key=lambda row: int(row[1:]))
+        found += [(f"`{law}`", ", ".join(left), OPEN, "", "", "")] if left else []
+        lines += found or [(f"`{law}`", "none", "", "", "", "")]
+    return table(("law", "row", "first bound missed", "reached", "bound", "bounds missed"), lines)
 
 
 def bad(row: dict) -> list:
@@ -214,16 +215,17 @@ def bad(row: dict) -> list:
     return [case for case in row["cases"] if case["verdict"] in ("misses", "broken")]
 
 
-def missed_case(case: dict) -> str:
-    """Return a case with what it misses."""
-    words = []
+def missed_bounds(case: dict) -> list:
+    """Return what a case misses: the number's name, the number and its bound."""
+    found = []
     for text, holds in case["requirements"]:
         name, sign, bound = text.split()
         if not holds:
             value = float(case["values"].get(name, math.nan))
-            word = name.replace("_", " ")
-            words.append(f"{word} {value:.4g}, bound {'≤' if sign == '<=' else '≥'} {bound}")
-    return f"{case['label']}: {', '.join(words) or case['note']}".removeprefix(": ")
+            words = f"{case['label']}: {name.replace('_', ' ')}".removeprefix(": ")
+            reached = "never" if math.isinf(value) else f"{value:.4g}"
+            found.append((words, reached, f"{'≤' if sign == '<=' else '≥'} {bound}"))
+    return found or [(f"{case['label']}: {case['note']}".removeprefix(": "), "", "")]
 
 
 def by_force() -> str:

@@ -449,7 +449,7 @@ def system() -> Drawing:
     words = (
         Text(aside, y + 4, "center of mass, at l", anchor="start"),
         Text(seen(joint)[0] + 54, under + 56, "ball joint on the cart (x, y)", anchor="start"),
-        Text(seen(tip)[0] + 14, seen(tip)[1] + 10, "tip, at L", anchor="start"),
+        Text(seen(tip)[0] + 14, seen(tip)[1] + 10, "tip", anchor="start"),
         Text(seen(joint)[0] + 60, under + 90, "the plane in which the cart slides"),
         Text(40, 502, "attitude R = Rx(roll) Ry(pitch) Rz(spin); k = R e₃", anchor="start"),
     )

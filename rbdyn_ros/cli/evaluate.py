@@ -335,18 +335,19 @@ def measure_cases(
     )
     pace = 0.1 if sys.stderr.isatty() else 5.0  # [s] a log file needs fewer lines
     left = sorted(left, key=lambda case: case.measure != "computing_time")
-    begun, waiting = time.monotonic(), {case.key: simulated_time(case) for case in left}
+    commands = {case.key: simulated_time(case) / case.scenario.period for case in left}
     with tqdm(
         total=len(left), bar_format=form, mininterval=pace, file=sys.stderr, disable=not left
     ) as bar:
 
         def keep(case) -> None:
-            is_first, simulated = len(waiting) == len(left), waiting.pop(case.key)
+            is_first = len(commands) == len(left)
+            commands.pop(case.key)
             add(case)
             bar.set_postfix_str(f" {case.name}: {case.verdict}", refresh=False)
-            if is_first and waiting and simulated:
-                rate = (time.monotonic() - begun) / simulated / max(1, min(jobs, len(waiting)))
-                if (seconds := rate * sum(waiting.values())) > LONG:
+            if is_first and commands and left[0].measure == "computing_time":
+                each = 1e-3 * case.values.get("median", 0.0) / min(jobs, len(commands))  # [s]
+                if (seconds := each * sum(commands.values())) > LONG:
                     bar.write(f"at least {seconds / 60.0:.0f} min for the others", file=sys.stderr)
 
         score = Score(left, keep, lambda done: bar.update(done - bar.n), longest)

@@ -183,7 +183,7 @@ def test_new_results_take_the_place_of_the_old_ones(scores):
     )
     held, of = before.split(" of ")
     assert tables.Cases("lqr").summary() == f"{int(held) - 1} of {of}"
-    assert "- `lqr`: S3 (settling time 9.9, bound ≤ 3.5)" in tables.misses()
+    assert "| `lqr` | S3 | settling time | 9.9 | ≤ 3.5 | 1 |" in tables.misses()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 from rbdyn_ros.evaluation import suite
 from rbdyn_ros.evaluation.bench import Bench
+from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.evaluation.processes import Workers
 from rbdyn_ros.evaluation.results import (
     BROKEN,
@@ -388,11 +389,13 @@ def test_a_killed_evaluation_leaves_no_traceback_of_its_worker(tmp_path):
 
 
 def test_the_computing_time_comes_first_and_tells_how_long_the_others_take(monkeypatch, capsys):
-    """A worker that takes no time, on a clock that goes 0.1 s for each simulated second."""
+    """A worker that takes no time; its law takes 0.2 ms for a command, each 2 ms. How long the
+    processes took to start does not count.
+    """
     from rbdyn_ros.cli import evaluate
     from rbdyn_ros.parameters.shipped import config
 
-    measured, clock = [], [0.0]
+    measured = []
 
     class Workers(list):
         def __init__(self, *_):
@@ -408,17 +411,21 @@ def test_the_computing_time_comes_first_and_tells_how_long_the_others_take(monke
             while tasks:
                 task = tasks.popleft()
                 measured.append(task.case)
-                clock[0] += 0.1 * suite.simulated_time(task.case)
-                yield task, Ended("that is all")
+                slow = task.case.measure == "computing_time"
+                yield task, Metric({"median": median, "of_period": 10.0} if slow else {})
 
     monkeypatch.setattr("rbdyn_ros.evaluation.processes.Workers", Workers)
-    monkeypatch.setattr(evaluate.time, "monotonic", lambda: clock[0])
     rows = suite.read(config("suites", "standard.yaml"), ("S3", "S4", "S30"))
     cases = [case for case in rows.cases if "balance" in case.kinds]
-    evaluate.measure_cases(None, 1, cases, lambda case: None, argparse.Namespace(signal=0))
+    for median in (0.2, 1e-5):
+        measured.clear()
+        evaluate.measure_cases(None, 1, cases, lambda case: None, argparse.Namespace(signal=0))
+        said = capsys.readouterr().err
+        assert (" min for the others" in said) == (median == 0.2)
+        if median == 0.2:
+            whole = sum(suite.simulated_time(case) for case in measured[1:])
+            assert f"at least {0.1 * whole / 60.0:.0f} min for the others" in said
     assert [case.row for case in measured] == ["S30", "S3", *["S4"] * 5]
-    whole = sum(suite.simulated_time(case) for case in measured[1:])
-    assert f"at least {0.1 * whole / 60.0:.0f} min for the others" in capsys.readouterr().err
 
 
 def test_what_was_not_measured_is_open_and_not_for_another_kind_of_law(cases):
