@@ -164,6 +164,37 @@ def test_the_laws_are_those_of_the_package():
     assert {"lqr", "mpc", "pd", "rest", "swing_up"} <= set(laws())
 
 
+def test_a_law_of_a_file_is_evaluated_by_a_script_that_guards_nothing(tmp_path):
+    """No process is started, which would run the script again."""
+    source = ROOT / "rbdyn_ros/control/laws/pd.py"
+    (tmp_path / "mine.py").write_text(source.read_text())
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from rbdyn_ros import evaluate\nprint(evaluate('mine.py', rows='S2').verdicts)\n"
+    )
+    done = subprocess.run(
+        (sys.executable, script), cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.returncode) == ("{'S2': 'holds'}\n", 0), done.stderr
+
+
+def test_what_is_returned_prints_in_a_few_lines():
+    run = simulate(tilt=5.0, law="lqr", **QUICK)
+    assert repr(run) == "<Run lqr: 21 rows until 0.2 s; ok>"
+    with pytest.warns(RuntimeWarning, match="did not converge"):
+        early = simulate(tilt=5.0, step=0.25, duration=10.0)
+    assert repr(early).startswith("<Run quaternion_midpoint: ") and early.message in repr(early)
+    assert repr(design("pd")).startswith(
+        "<Design pd: a command every 2 ms, at most 20 N; Options("
+    )
+    model = linearize(Params())
+    lines = repr(model).splitlines()
+    assert lines[0].startswith("e' = A e + B u;") and len(lines) == 9
+    assert f"{model.A[3, 2]:.4f}" in lines[4] and f"{model.B[1, 0]:.4f}" in lines[6]
+    assert "-0. " not in repr(model)
+    assert repr(linearize(period=0.002)).startswith("e_{k+1} = A e_k + B u_k, 0.002 s apart;")
+
+
 # files and figures
 # ------------------------------------------------------------------------------------------------
 
@@ -230,7 +261,7 @@ def test_a_run_that_ends_early_warns_and_keeps_its_rows():
             lambda: simulate(every=0.0015),
             "simulate: every is 0.0015 s; it must be a multiple of the step, 0.001 s",
         ),
-        (lambda: simulate(law="lqrr"), "simulate: controller is 'lqrr'; known are "),
+        (lambda: simulate(law="lqrr"), "simulate: law is 'lqrr'; did you mean lqr? known are "),
         (
             lambda: simulate(integrator="euler"),
             "the integrator's name: integrator.name is 'euler'; it must be one of ",
@@ -256,6 +287,20 @@ def test_a_run_that_ends_early_warns_and_keeps_its_rows():
             "settings: rod.mas is not a known parameter; did you mean rod.mass?",
         ),
         (lambda: simulate(pushes=[(1.0,)]), "pushes is 1.0; it must be TIME,IMPULSE"),
+        (lambda: simulate(pushes=[1.0]), "pushes is [1.0]; it must be a list of Impulse"),
+        (lambda: simulate(pushes=1.0), "pushes is 1.0; it must be a list of Impulse"),
+        (lambda: simulate(pushes=Impulse(1.0, 1.0)), "it must be a list of Impulse"),
+        (
+            lambda: simulate(pushes=[(0.5, 1.0)], duration=0.5),
+            "the time of pushes is 0.5 s; it must be before the end, 0.5 s",
+        ),
+        (
+            lambda: simulate(every=1.0, duration=0.5),
+            "every is 1 s; it must be at most the duration, 0.5 s",
+        ),
+        (lambda: simulate(law=3), "law is 3; it must be the name of a law, the path of its file"),
+        (lambda: simulate(params=[1.0]), "simulate: params is [1.0]; it must be a Params"),
+        (lambda: simulate(settings=["seed"]), "settings is ['seed']; it must be a dict"),
         (
             lambda: simulate(pushes=[(-1.0, 1.0)]),
             "the time of pushes is -1.0 s; it must be a finite number >= 0",
@@ -264,13 +309,13 @@ def test_a_run_that_ends_early_warns_and_keeps_its_rows():
         (lambda: simulate(files="nowhere"), "simulate: files is nowhere"),
         (
             lambda: linearize(period=-1.0),
-            "linearize: period: period is -1.0 s; it must be a finite number >= 0",
+            "linearize: period is -1.0 s; it must be a finite number >= 0",
         ),
         (
             lambda: linearize(Params(rod_mass=0.0)),
             "linearize: Params: rod.mass is 0.0 kg; it must be a finite number > 0",
         ),
-        (lambda: design("nothing"), "design: controller is 'nothing'; known are "),
+        (lambda: design("nothing"), "design: law is 'nothing'; known are "),
         (
             lambda: design("lqr", settings={"pd.tilt_gain": 1.0}),
             "is an option of the law pd, and the law is lqr",
@@ -279,10 +324,14 @@ def test_a_run_that_ends_early_warns_and_keeps_its_rows():
             lambda: design("lqr", settings={"initial.cart_velocity": [1.0, 0.0]}),
             "has no effect on a law; leave it out",
         ),
+        (lambda: linearize([1.0]), "linearize: params is [1.0]; it must be a Params"),
+        (lambda: evaluate("lqrr"), "evaluate: law is 'lqrr'; did you mean lqr?"),
         (lambda: evaluate("lqr", rows=["S99"]), "evaluate: rows: "),
         (lambda: evaluate("lqr", suite="nowhere"), "evaluate: suite is nowhere"),
         (lambda: read_run("none.csv"), "read_run: none.csv: there is no such file"),
         (lambda: compare(), "compare: there are 0 runs; a figure shows 1 to 40"),
+        (lambda: compare(["none.csv"]), "compare: a run is ['none.csv']; it must be a Run"),
+        (lambda: compare("none.csv", labels="a"), "labels is 'a'; it must be a list"),
         (lambda: compare("none.csv", labels=["a"]), "none.csv: there is no such file"),
     ],
 )
@@ -296,6 +345,8 @@ def test_a_wrong_suffix_or_number_of_labels_is_named(tmp_path):
     run = simulate(tilt=10.0, duration=0.01)
     with pytest.raises(ValueError, match="path is run.jpg; it must end in .png, .svg or .pdf"):
         run.plot("run.jpg")
+    with pytest.raises(ValueError, match="path is run.txt; it must end in .csv or .npz"):
+        run.to_csv("run.txt")
     with pytest.raises(ValueError, match="labels has 1 words; it must have 2, one for each run"):
         compare(run, run, labels=["a"])
 
