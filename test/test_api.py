@@ -2,10 +2,12 @@
 and that nothing of it is loaded before it is used.
 """
 
+import gc
 import math
 import re
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import rbdyn_ros
 from rbdyn_ros import (
     Impulse,
     Params,
+    Run,
     compare,
     design,
     evaluate,
@@ -233,6 +236,47 @@ def test_runs_are_laid_over_each_other(tmp_path):
     runs[0].to_csv(tmp_path / "a.csv")
     named = compare(tmp_path / "a.csv", runs[1], labels=["small", "large"])
     assert [line.get_label() for line in named.axes[0].lines] == ["small", "large"]
+
+
+def test_a_figure_has_scales_that_can_be_read(tmp_path):
+    """The energy without its start where it is conserved; y only where there is y; one row."""
+    falling, caught = simulate(tilt=5.0, **QUICK), simulate(tilt=5.0, law="lqr", **QUICK)
+    labels = [axes.get_ylabel() for axes in falling.plot().axes]
+    assert labels == ["tilt [°]", "cart [m]", "change of energy [J]", "y [m]"]
+    drift = falling.plot().axes[2].lines[0].get_ydata()
+    np.testing.assert_array_equal(drift, falling.energy - falling.energy[0])
+    both = compare(falling, caught)
+    assert [axes.get_ylabel() for axes in both.axes[1:4]] == [
+        "cart [m]",
+        "force [N]",
+        "energy [J]",
+    ]
+    skew = simulate(tilt=5.0, law="lqr", azimuth=30.0, **QUICK)
+    assert compare(skew, caught).axes[1].get_ylabel() == "cart (y thin) [m]"
+    alone = skew.plot(tmp_path / "run.pdf")
+    assert [text.get_text() for text in alone.legends[0].texts] == ["along x", "along y"]
+    assert not any(axes.get_legend() for axes in alone.axes)
+    assert alone.get_figwidth() < 7.3, "8 points stay 8 points in the width of a page"
+    one = simulate(tilt=5.0, duration=0.0).plot(tmp_path / "one.png")
+    assert all(axes.lines[0].get_marker() == "." for axes in one.axes[:3])
+
+
+def test_a_run_without_rows_is_named():
+    run = simulate(tilt=5.0, duration=0.0)
+    empty = Run({name: values[:0] for name, values in run.columns.items()}, "nothing")
+    assert repr(empty) == "<Run nothing: 0 rows; ok>"
+    with pytest.raises(ValueError, match="the run nothing has no rows; a figure needs one"):
+        empty.plot()
+
+
+def test_figures_belong_to_nobody_else():
+    """A notebook shows what a cell returns, once, and pyplot keeps none of them."""
+    import matplotlib.pyplot as plt
+
+    run = simulate(tilt=5.0, duration=0.0)
+    refs = [weakref.ref(run.plot()) for _ in range(3)]
+    gc.collect()
+    assert not plt.get_fignums() and not any(ref() for ref in refs)
 
 
 def test_a_run_that_ends_early_warns_and_keeps_its_rows():

@@ -46,9 +46,9 @@ class Run(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the name, the number of rows, the time of the last one, and how the run ended."""
-        end = f"{self.t[-1]:g} s" if len(self.t) else "none"
+        end = f" until {self.t[-1]:g} s" if len(self.t) else ""
         how = "ok" if self.ok else f"ended early: {self.message}"
-        return f"<Run {self.name}: {len(self.t)} rows until {end}; {how}>"
+        return f"<Run {self.name}: {len(self.t)} rows{end}; {how}>"
 
     @property
     def ok(self) -> bool:
@@ -185,7 +185,7 @@ def draw(runs: Sequence[Run]):
     has_energy = any(np.isfinite(run.energy).any() for run in runs)
     shown = {"tilt": True, "cart": True, "force": has_force, "energy": has_energy}
     names = [name for name, is_known in shown.items() if is_known]
-    figure = canvas(11.0, 1.1 + 1.45 * len(names), dpi=130)
+    figure = canvas(7.2, 0.9 + 1.05 * len(names), dpi=200)  # the width of a page of a journal
     grid = figure.add_gridspec(len(names), 2, width_ratios=(1.6, 1.0))
     rows = [figure.add_subplot(grid[0, 0])]
     rows += [figure.add_subplot(grid[i, 0], sharex=rows[0]) for i in range(1, len(names))]
@@ -199,7 +199,7 @@ def draw(runs: Sequence[Run]):
     alone, several = (panels["cart"], panels["tilt"])
     handles, labels = (alone if len(runs) == 1 else several).get_legend_handles_labels()
     if len(runs) == 1:
-        figure.suptitle(runs[0].title or runs[0].name, fontsize=10, wrap=True)
+        figure.suptitle(runs[0].title or runs[0].name, fontsize=8, wrap=True)
     if labels:
         place = {"loc": "outside lower center", "ncols": min(4, len(labels))}
         draw_legend(figure, handles, labels, **place)
@@ -259,14 +259,15 @@ def _label(panels: dict[str, Any], path, runs: Sequence[Run], is_change: bool) -
     units |= {"cart": f"cart{thin} [m]", "force": f"force{thin} [N]"}
     last = [*panels][-1]
     for name, axes in panels.items():
-        label_axes(axes, "time [s]" if name == last else "", units[name])
+        label_axes(axes, "time [s]" if name == last else "", units[name], size=8.0)
         axes.tick_params(labelbottom=name == last)
-        axes.ticklabel_format(axis="y", useOffset=False)
+        axes.ticklabel_format(axis="y", useOffset=False, scilimits=(-3, 5))
     panels["tilt"].set_ylim(bottom=0.0)
     begin, end = min(run.t[0] for run in runs), max(run.t[-1] for run in runs)
     if begin < end:
         panels["tilt"].set_xlim(begin, end)
     of_tip = not any(math.isnan(run.rod_length) for run in runs)
-    what = "tip" if of_tip else "tip, or of the cart where the rod's length is unknown,"
-    label_axes(path, "x [m]", "y [m]", f"Path of the {what} from above: o start, x end")
+    what = "Tip " if of_tip else "Tip, or cart where the rod's\nlength is unknown, "
+    title = f"{what}from above:{' ' if of_tip else chr(10)}o start, x end"
+    label_axes(path, "x [m]", "y [m]", title, size=8.0)
     path.set_aspect("equal", adjustable="datalim")
