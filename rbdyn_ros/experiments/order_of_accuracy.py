@@ -176,7 +176,6 @@ def draw(outcome: Outcome, figure) -> None:
         axes.axhspan(1e-16, FLOOR, color="#f0f0f0", zorder=0)
         axes.set_ylim(bottom=1e-15)
         if axes.get_legend_handles_labels()[0]:  # where no line is
-            loc = "lower right" if composition == "none" else "upper left"
-            axes.legend(fontsize=8, loc=loc, title="measured order", title_fontsize=8)
+            axes.legend(fontsize=8, loc="lower right", title="measured order", title_fontsize=8)
         title = "The methods alone" if composition == "none" else f"Composed: {composition}"
         label_axes(axes, title, "step [s]", "error after 1.6 s [m, rad]")

@@ -46,23 +46,23 @@ def test_rows_become_columns_by_the_words_of_one_string():
 
 
 @pytest.mark.parametrize(
-    "steps, numbers",
+    "steps, decades, numbers",
     [
-        ((1e-3, 4e-3), ["0.002"]),
-        ((5e-3, 2e-2), ["0.005", "0.02"]),
-        ((1e-3, 1.0), []),  # its decades number it
+        ((1e-3, 4e-3), ["0.001"], ["0.002"]),
+        ((5e-3, 2e-2), ["0.01"], ["0.005", "0.02"]),
+        ((1e-3, 1.0), [f"$\\mathdefault{{10^{{{n}}}}}$" for n in range(-3, 1)], []),
     ],
 )
-def test_a_short_logarithmic_axis_has_more_than_one_number(steps, numbers):
+def test_a_short_logarithmic_axis_has_more_than_one_number(steps, decades, numbers):
+    """All written alike, in letters of one size."""
     figure = Figure()
     axes = figure.subplots()
     axes.loglog(steps, steps, "o-")
     label_axes(axes, "errors", "step [s]", "error [m]")
     figure.canvas.draw()
     low, high = axes.get_xlim()
-    shown = [
-        label.get_text()
-        for at, label in zip(axes.get_xticks(minor=True), axes.get_xticklabels(minor=True))
-        if low <= at <= high and label.get_text()
-    ]
-    assert shown == numbers
+    for minor, expected in ((False, decades), (True, numbers)):
+        labels = zip(axes.get_xticks(minor=minor), axes.get_xticklabels(minor=minor))
+        shown = [label for at, label in labels if low <= at <= high and label.get_text()]
+        assert [label.get_text() for label in shown] == expected
+        assert {label.get_fontsize() for label in shown} <= {9.0}
