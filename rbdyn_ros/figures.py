@@ -121,6 +121,7 @@ def label_axes(axes, x: str, y: str, title: str = "", size: float = 9.0) -> None
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(which="both", labelsize=size - 1.0)
+    axes.yaxis.get_offset_text().set_fontsize(size - 1.0)
 
 
 def axis_label(name: str, unit: str = "") -> str:

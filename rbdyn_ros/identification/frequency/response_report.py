@@ -203,6 +203,7 @@ def response_columns(measured: Measured) -> dict[str, Array]:
 COLORS = {"x": BLUE, "y": ORANGE}
 COMPLEMENTARY_COLORS = {"x": GREEN, "y": PURPLE}  # of T, and of the tilt
 OUTPUT_COLORS = dict(zip(OUTPUTS, (*COLORS.values(), *COMPLEMENTARY_COLORS.values())))
+OVER_LINES = {"loc": "upper right", "frameon": True, "framealpha": 1.0, "edgecolor": "none"}
 _DASHES = {"color": GREY, "linestyle": "--", "linewidth": 1.0}
 
 
@@ -247,12 +248,13 @@ def _draw_force(panels, response: Response, theory: Callable | None) -> None:
     _label(both, "sensitivities", "dB")
     _label(load, "|P S|: force to cart", "m/N")
     _label(noise, "|C S|: cart's measurement to force", "N/m")
-    for axes in (size, both, load, noise):
+    draw_legend(nyquist, *size.get_legend_handles_labels(), **OVER_LINES)
+    for axes in (both, load, noise):
         draw_legend(axes)
 
 
 def _draw_outputs(panels, outputs: OutputResponse, theory: Callable | None) -> None:
-    (size, *_), (sensitivity, noise, _) = panels
+    (size, _, nyquist), (sensitivity, noise, _) = panels
     f, loops = outputs.frequency, outputs.loops
     for i, name in enumerate(OUTPUTS):
         color, label = OUTPUT_COLORS[name], name.replace("_", " ")
@@ -269,8 +271,9 @@ def _draw_outputs(panels, outputs: OutputResponse, theory: Callable | None) -> N
     _frame(panels[0], alpha, "loop |l| of one measurement", "arg l")
     _label(sensitivity, "|S| of each measurement", "dB")
     _label(noise, "its error to the force", "N/m, N/rad")
-    for axes in (size, sensitivity, noise):
-        draw_legend(axes)
+    draw_legend(nyquist, *size.get_legend_handles_labels(), **OVER_LINES)
+    draw_legend(sensitivity, loc="lower right")
+    draw_legend(noise, loc="upper left")
 
 
 def _draw_loop_at_force(axes, response: Response, theory: Callable | None) -> None:
@@ -282,7 +285,7 @@ def _draw_loop_at_force(axes, response: Response, theory: Callable | None) -> No
         axes.semilogx(dense, _decibels(theory(dense)), label="theory", **_DASHES)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     _label(axes, "loop at the force, |L| = |C P|", "dB")
-    draw_legend(axes)
+    draw_legend(axes, loc="lower left")
 
 
 def _line(color: str, i: int) -> dict[str, Any]:

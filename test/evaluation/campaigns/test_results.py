@@ -85,6 +85,7 @@ def test_every_kind_of_campaign_has_a_picture(found, tmp_path, monkeypatch):
     )
     picture.write(found, tmp_path / "campaign.png")
     assert (tmp_path / "campaign.png").stat().st_size > 8000
+    seen[0].draw_without_rendering()
     boxes = [axes.get_window_extent() for axes in seen[0].axes]
     assert not any(axes.get_legend() for axes in seen[0].axes)
     for legend in seen[0].legends:
