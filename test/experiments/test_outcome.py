@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from rbdyn_ros.experiments import order_of_accuracy
 from rbdyn_ros.experiments.outcome import (
     Outcome,
     above,
@@ -66,3 +67,21 @@ def test_a_short_logarithmic_axis_has_more_than_one_number(steps, decades, numbe
         shown = [label for at, label in labels if low <= at <= high and label.get_text()]
         assert [label.get_text() for label in shown] == expected
         assert {label.get_fontsize() for label in shown} <= {9.0}
+
+
+def test_the_measured_orders_stand_beside_their_lines():
+    steps = (0.01, 0.02, 0.04)
+    rows = [("rk4", "none", h, h**4) for h in steps] + [("mine", "none", h, h**2) for h in steps]
+    errors = columns("method composition step error", [*rows, ("mine", "none", 0.08, np.nan)])
+    slopes = columns("method composition measured", [("rk4", "none", 4.0), ("mine", "none", 2.0)])
+    figure = Figure(figsize=(11.0, 7.0), layout="constrained")
+    order_of_accuracy.draw(Outcome({"errors": errors, "slopes": slopes}, ()), figure)
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    assert [text.get_text() for text in axes.texts] == [
+        "coupled RK4, order 4.00",
+        "mine, order 2.00",
+    ]
+    last = max(axes.transData.transform((0.04, 1e-3))[0], axes.get_window_extent().x0)
+    assert all(text.get_window_extent().x0 > last for text in axes.texts)
+    assert not any(panel.get_legend() for panel in figure.axes)
