@@ -157,8 +157,9 @@ def simulate(
     by their names, which take effect over the arguments, and all of these over the scenario and
     the files.
 
-    Raise ValueError for what does not fit. A law that will not hold the rod warns. A run that ends
-    early warns, too, and has its rows until then: see `Run.message`.
+    Raise ValueError for what does not fit. A law that will not hold the rod warns, and so do a
+    duration that is no multiple of `every` and a run that ends early: it has its rows until then,
+    see `Run.message`.
     """
     from rbdyn_ros.evaluation import pendulum_run
 
@@ -190,8 +191,9 @@ def simulate(
         pushes=_pushes(pushes),
     )
     planned = pendulum_run.plan(request)
-    if planned.loop and planned.loop.note:
-        warnings.warn(f"simulate: {planned.loop.note}", RuntimeWarning, stacklevel=3)
+    rest = planned.rows.note(planned.duration).removeprefix("note: ")
+    for note in filter(None, (planned.loop and planned.loop.note, rest)):
+        warnings.warn(f"simulate: {note}", RuntimeWarning, stacklevel=3)
     if fault := pendulum_run.warm_up(planned):
         raise ValueError(fault)
     run = pendulum_run.record(planned, pendulum_run.simulate(planned))

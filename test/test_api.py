@@ -238,6 +238,14 @@ def test_runs_are_laid_over_each_other(tmp_path):
     assert [line.get_label() for line in named.axes[0].lines] == ["small", "large"]
 
 
+def test_a_duration_between_two_rows_warns():
+    with pytest.warns(
+        RuntimeWarning, match="0.025 s, is not a multiple of 0.01 s; the last row is"
+    ):
+        run = simulate(tilt=5.0, duration=0.025, every=0.01)
+    assert run.t[-1] == 0.02 and run.ok
+
+
 def test_a_figure_has_scales_that_can_be_read(tmp_path):
     """The energy without its start where it is conserved; y only where there is y; one row."""
     falling, caught = simulate(tilt=5.0, **QUICK), simulate(tilt=5.0, law="lqr", **QUICK)
