@@ -227,7 +227,9 @@ def _pushes(pushes: Iterable[Impulse | tuple[float, ...]]) -> tuple[Impulse, ...
     what = "a list of Impulse, or of (time [s], size [N s], azimuth [°], duration [s])"
     _require("pushes", pushes, Iterable, what)
     given = tuple(pushes)
-    if isinstance(pushes, str) or not all(isinstance(push, tuple | list) for push in given):
+    if isinstance(pushes, str) or not all(
+        isinstance(push, tuple | list | np.ndarray) for push in given
+    ):
         raise ValueError(f"pushes is {reprlib.repr(pushes)}; it must be {what}")
     return tuple(map(pendulum_run.impulse, given))
 

@@ -114,6 +114,8 @@ def test_an_impulse_changes_the_momentum_by_its_size(azimuth):
     towards = np.array((math.cos(math.radians(azimuth)), math.sin(math.radians(azimuth))))
     np.testing.assert_allclose(momentum[-1], 0.4 * towards, atol=1e-9)
     assert not momentum[run.t <= 0.1].any()
+    rows = simulate(pushes=np.array([(0.1, 0.4, azimuth, 0.05)]), duration=0.3)
+    np.testing.assert_array_equal(rows.q, run.q)
     assert run.tilt[-1] > 1.0
 
 
@@ -264,6 +266,9 @@ def test_a_figure_has_scales_that_can_be_read(tmp_path):
     alone = skew.plot(tmp_path / "run.pdf")
     assert [text.get_text() for text in alone.legends[0].texts] == ["along x", "along y"]
     assert not any(axes.get_legend() for axes in alone.axes)
+    aside = simulate(tilt=5.0, law="lqr", azimuth=90.0, **QUICK).plot()
+    assert [text.get_text() for text in aside.legends[0].texts] == ["along y"]
+    assert not caught.plot().legends
     assert alone.get_figwidth() < 7.3, "8 points stay 8 points in the width of a page"
     one = simulate(tilt=5.0, duration=0.0).plot(tmp_path / "one.png")
     assert all(axes.lines[0].get_marker() == "." for axes in one.axes[:3])

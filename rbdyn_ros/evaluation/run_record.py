@@ -196,10 +196,11 @@ def draw(runs: Sequence[Run]):
         _draw_run(panels, run, look, len(runs) == 1, is_change)
         _draw_path(path, run, look)
     _label(panels, path, runs, is_change)
-    alone, several = (panels["cart"], panels["tilt"])
-    handles, labels = (alone if len(runs) == 1 else several).get_legend_handles_labels()
+    named = panels["tilt"]  # by runs, or else by components
     if len(runs) == 1:
         figure.suptitle(runs[0].title or runs[0].name, fontsize=8, wrap=True)
+        named = panels["cart"]
+    handles, labels = named.get_legend_handles_labels()
     if labels:
         place = {"loc": "outside lower center", "ncols": min(4, len(labels))}
         draw_legend(figure, handles, labels, **place)
@@ -233,7 +234,7 @@ def _draw_run(
             continue
         for i in (0, 1) if both else _moving(values) or [0]:
             own = {"color": (BLUE, ORANGE)[i]} if alone else {"linewidth": (1.4, 0.6)[i]}
-            label = {"label": f"along {'xy'[i]}"} if alone and both else {}
+            label = {"label": f"along {'xy'[i]}"} if alone and (both or i) else {}
             style = {"drawstyle": "steps-post"} if name == "force" else {}
             panels[name].plot(run.t, values[:, i], **{**line, **own, **label, **style})
     if "energy" in panels:
