@@ -6,6 +6,7 @@ ValueErrors with one sentence that names the argument and what it may be.
 """
 
 import re
+import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
@@ -39,6 +40,7 @@ def _in_python(function: Callable[Given, Returned]) -> Callable[Given, Returned]
         except ValueError as error:
             said = str(error).removeprefix("command line: ")
             said = re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda m: _argument(m[1]), said)
+            said = re.sub(r"\bcontroller (?=(?:is )?')", "law ", said)
             kind = MissingLibrary if isinstance(error, MissingLibrary) else ValueError
             raise kind(f"{function.__name__}: {said}") from None
 
@@ -51,6 +53,12 @@ def _argument(option: str) -> str:
     return {"controller": "law", "params_file": "files", "push": "pushes"}.get(word, word)
 
 
+def _require(name: str, value: Any, kind: Any, what: str) -> None:
+    """Raise ValueError for an argument that is not of this kind."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} is {reprlib.repr(value)}; it must be {what}")
+
+
 class Linearization(NamedTuple):
     """The plant near upright, one axis of it: e' = A e + B u, or e_{k+1} = A e_k + B u_k where the
     period is not 0; e = (x [m], its rate, tilt [rad], its rate), u [N].
@@ -59,6 +67,17 @@ class Linearization(NamedTuple):
     A: Array  # (4, 4)
     B: Array  # (4, 1)
     period: float = 0.0  # [s]
+
+    def __repr__(self) -> str:
+        """Return the equation and both matrices, in four digits."""
+        kind = (
+            f"e_{{k+1}} = A e_k + B u_k, {self.period:g} s apart"
+            if self.period
+            else "e' = A e + B u"
+        )
+        words = {"precision": 4, "suppress_small": True}
+        A, B = (np.array2string(M, prefix="A = ", **words) for M in (self.A, self.B))
+        return f"{kind}; e = (x, x', tilt, tilt')\nA = {A}\nB = {B}"
 
     def state_space(self):
         """Return python-control's StateSpace, whose outputs are the states. Raise ValueError where
@@ -80,6 +99,13 @@ class Design(NamedTuple):
     period: float  # [s] of its commands
     force_limit: float  # [N]
 
+    def __repr__(self) -> str:
+        """Return the name, the period, the limit and the options."""
+        return (
+            f"<Design {self.name}: a command every {1e3 * self.period:g} ms, at most "
+            f"{self.force_limit:g} N; {self.options}>"
+        )
+
     @property
     def gains(self) -> Array:
         """The gains K (4,) of u = -K e near upright, e as of `linearize`. Raise ValueError for a
@@ -98,7 +124,7 @@ class Scores(NamedTuple):
     ok: bool  # whether every case that applies holds
     table: str  # as the command prints it
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return the table."""
         return self.table
 
@@ -131,11 +157,19 @@ def simulate(
     by their names, which take effect over the arguments, and all of these over the scenario and
     the files.
 
-    Raise ValueError for what does not fit. A law that will not hold the rod warns. A run that ends
-    early warns, too, and has its rows until then: see `Run.message`.
+    Raise ValueError for what does not fit. A law that will not hold the rod warns, and so do a
+    duration that is no multiple of `every` and a run that ends early: it has its rows until then,
+    see `Run.message`.
     """
     from rbdyn_ros.evaluation import pendulum_run
 
+    if law is not None:
+        _require(
+            "law",
+            law,
+            (str, Path, Design),
+            "the name of a law, the path of its file, or one of `design`",
+        )
     name = None if integrator is None else str(integrator)
     given = _plant(params)
     for word, value in (("name", name), ("composition", composition), ("step", step)):
@@ -143,7 +177,7 @@ def simulate(
             given += _overrides({f"integrator.{word}": value}, f"the integrator's {word}")
     if isinstance(law, Design):
         given += _overrides({"period": law.period}, "law")
-    given += _overrides({f"faults.{key}": value for key, value in faults.items()}, "faults")
+    given += _overrides(faults, "faults", "faults.")
     request = RunRequest(
         controller=None if law is None else law.name if isinstance(law, Design) else str(law),
         law=law.law if isinstance(law, Design) else None,
@@ -154,11 +188,12 @@ def simulate(
         azimuth=azimuth,
         duration=duration,
         every=every,
-        pushes=tuple(map(pendulum_run.impulse, pushes)),
+        pushes=_pushes(pushes),
     )
     planned = pendulum_run.plan(request)
-    if planned.loop and planned.loop.note:
-        warnings.warn(f"simulate: {planned.loop.note}", RuntimeWarning, stacklevel=3)
+    rest = planned.rows.note(planned.duration).removeprefix("note: ")
+    for note in filter(None, (planned.loop and planned.loop.note, rest)):
+        warnings.warn(f"simulate: {note}", RuntimeWarning, stacklevel=3)
     if fault := pendulum_run.warm_up(planned):
         raise ValueError(fault)
     run = pendulum_run.record(planned, pendulum_run.simulate(planned))
@@ -175,6 +210,7 @@ def _plant(params: Params | None) -> tuple:
 
     if params is None:
         return ()
+    _require("params", params, Params, "a Params")
     if params.contacts != Contacts():
         raise ValueError(
             "params has contacts; set them by name, such as settings={'contact.floor.enabled': "
@@ -184,10 +220,27 @@ def _plant(params: Params | None) -> tuple:
     return _overrides(values, "params")
 
 
-def _overrides(values: Mapping[str, Any], source: str) -> tuple:
+def _pushes(pushes: Iterable[Impulse | tuple[float, ...]]) -> tuple[Impulse, ...]:
+    """Return pushes as such. Raise ValueError for what are none."""
+    from rbdyn_ros.evaluation import pendulum_run
+
+    what = "a list of Impulse, or of (time [s], size [N s], azimuth [°], duration [s])"
+    _require("pushes", pushes, Iterable, what)
+    given = tuple(pushes)
+    if isinstance(pushes, str) or not all(
+        isinstance(push, tuple | list | np.ndarray) for push in given
+    ):
+        raise ValueError(f"pushes is {reprlib.repr(pushes)}; it must be {what}")
+    return tuple(map(pendulum_run.impulse, given))
+
+
+def _overrides(values: Mapping[str, Any], source: str, group: str = "") -> tuple:
     from rbdyn_ros.parameters.yaml_file import Override
 
-    return tuple(Override(name, _plain(value), source) for name, value in values.items())
+    _require(source, values, Mapping, "a dict of values by their names")
+    return tuple(
+        Override(f"{group}{name}", _plain(value), source) for name, value in values.items()
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -226,6 +279,10 @@ def compare(
     Each is called by its law or file, or by its label. Raise ValueError for labels that are not
     as many as the runs, for no runs, and for more than 40.
     """
+    for run in runs:
+        _require("a run", run, (Run, str, Path), "a Run, or the path of its table or bag")
+    if labels is not None:
+        _require("labels", labels, (list, tuple), "a list, with a word for each run")
     read = [run if isinstance(run, Run) else read_run(run) for run in runs]
     return show(name_runs(read, labels), path)
 
@@ -238,14 +295,17 @@ def linearize(params: Params | None = None, period: float = 0.0) -> Linearizatio
     Raise ValueError for a plant that cannot be, and for a period below 0.
     """
     from rbdyn_ros.control import linearization
+    from rbdyn_ros.parameters.command_line import number
     from rbdyn_ros.pendulum.spherical_pendulum import build
-    from rbdyn_ros.schema import check, setting
+    from rbdyn_ros.schema import setting
 
-    period = check(setting("period", 0.0, "s", low=0.0), _plain(period), "period")
+    if params is not None:
+        _require("params", params, Params, "a Params")
+    period = number(setting("period", 0.0, "s", low=0.0), _plain(period))
     A, B = linearization.upright(build(params or Params()))
     if period:
         A, B = linearization.discretize(A, B, period)
-    return Linearization(A, B, period)
+    return Linearization(A + 0.0, B + 0.0, period)  # without a -0.0
 
 
 @_in_python
@@ -264,6 +324,7 @@ def design(
     from rbdyn_ros.control import law_design
     from rbdyn_ros.control.law_selection import short
 
+    _require("law", law, (str, Path), "the name of a law or the path of its file")
     given = _plant(params) + _overrides(settings, "settings")
     made = law_design.design(str(law), _files(files), given)
     return Design(short(str(law)), made.law, made.options, *made.timing)
@@ -273,30 +334,30 @@ def design(
 def evaluate(
     law: str | Path,
     *,
-    rows: Sequence[str] = (),
+    rows: str | Sequence[str] = (),
     quick: bool = True,
     params: Params | None = None,
     settings: Mapping[str, Any] = NOTHING,
     files: Sequence[str | Path] = (),
     suite: str | Path = "standard",
 ) -> Scores:
-    """Evaluate a law, by its name or the path of its file, in this process: the short form of some
-    rows of a suite, in seconds, or with quick=False all of it, in minutes.
+    """Evaluate a law, by its name or the path of its file, in this process: the short form of a
+    suite, or of some of its rows, in seconds, or with quick=False the whole form, in minutes.
 
     Raise ValueError for a law that does not load, and for an unknown row, suite or setting.
     """
     from rbdyn_ros.evaluation import report
     from rbdyn_ros.evaluation.bench import Bench
     from rbdyn_ros.evaluation.results import BROKEN, MISSES, NOT_APPLICABLE, mark
-    from rbdyn_ros.evaluation.score import Score, controller_under_test, select_cases
+    from rbdyn_ros.evaluation.score import Score, describe_law, select_cases
     from rbdyn_ros.evaluation.suite import read
     from rbdyn_ros.parameters.command_line import named_file
 
-    chosen = read(Path(named_file("suite", str(suite), "suites")), tuple(rows), quick)
+    _require("law", law, (str, Path), "the name of a law or the path of its file")
+    asked = (rows,) if isinstance(rows, str) else tuple(rows)
+    chosen = read(Path(named_file("suite", str(suite), "suites")), asked, quick)
     given = _plant(params) + _overrides(settings, "settings")
-    under_test = controller_under_test(
-        str(law), _files(files), None, chosen.plant, 2.0, False, given
-    )
+    under_test = describe_law(str(law), _files(files), None, chosen.plant, 2.0, False, given)
     meant, others = select_cases(chosen, under_test.kinds)
     found: dict[str, Any] = {}
     score = Score(meant, lambda case: found.update({case.name: case}), lambda done: None)

@@ -34,7 +34,7 @@ PALETTE = (
 BLUE, ORANGE, GREEN, PURPLE, PINK, BROWN, SKY, YELLOW, NAVY, RED = PALETTE
 BLACK, GREY = "#222222", "#5e5e5e"  # of what is exact, and of what only guides the eye
 _LINES = "-", "--", "-.", ":"
-_UNITS = {"degrees": "°", "": "–"}
+_UNITS = {"degrees": "°", "deg": "°", "": "–"}
 _NO_DATE = {".pdf": "CreationDate", ".svg": "Date"}  # else two runs write different bytes
 logging.getLogger("matplotlib").addFilter(
     lambda record: record.funcName != "_get_config_or_cache_dir"
@@ -80,6 +80,23 @@ def _write(
         figure.savefig(file, format=suffix[1:], metadata=_metadata(suffix, title), **options)
 
 
+def film_metadata(title: str) -> dict[str, str]:
+    """Return the metadata of a film: its title, and a comment with version, commit and command."""
+    made = _metadata(".png", title)
+    words = (made["Software"], made["Source"], made["Description"])
+    return {"title": title, "comment": "; ".join(map(str, words))}
+
+
+def with_comment(gif: bytes, metadata: Mapping[str, str]) -> bytes:
+    """Return a film as GIF with its metadata as a comment, before its first frame."""
+    colors = gif[10]  # whether a table of colors follows, and how large it is
+    at = 13 + (3 << (colors & 7) + 1 if colors & 0x80 else 0)
+    text = "; ".join(metadata.values()).encode()
+    blocks = (text[i : i + 255] for i in range(0, len(text), 255))
+    comment = b"".join(bytes((len(block),)) + block for block in blocks)
+    return gif[:at] + b"\x21\xfe" + comment + b"\x00" + gif[at:]
+
+
 def _metadata(suffix: str, title: str) -> dict[str, str | None]:
     """Return the metadata of a figure by the keys that its format has."""
     made = origin.origin()
@@ -103,7 +120,8 @@ def label_axes(axes, x: str, y: str, title: str = "", size: float = 9.0) -> None
     axes.grid(True, color="#e2e2e2", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=size - 1.0)
+    axes.tick_params(which="both", labelsize=size - 1.0)
+    axes.yaxis.get_offset_text().set_fontsize(size - 1.0)
 
 
 def axis_label(name: str, unit: str = "") -> str:

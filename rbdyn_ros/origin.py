@@ -48,8 +48,18 @@ def origin() -> Origin:
         version = metadata.version(PACKAGE)
     except metadata.PackageNotFoundError:  # the sources are on PYTHONPATH
         version = "(not installed)"
-    script = shlex.join((Path(sys.argv[0] or "python").name, *sys.argv[1:]))
-    return Origin(f"{PACKAGE} {version}", _own_commit(), _command.get() or script)
+    return Origin(f"{PACKAGE} {version}", _own_commit(), _command.get() or _script())
+
+
+def _script() -> str:
+    """Return the script that runs, without its folder; an interpreter or a notebook has none, and
+    its arguments are files of the session.
+    """
+    if hasattr(sys, "ps1"):
+        return "python, interactively"
+    program, *arguments = sys.argv or [""]
+    name = f"python {program}".strip() if program in ("", "-c") else Path(program).name
+    return " ".join(filter(None, (name, shlex.join(arguments))))
 
 
 def describe(

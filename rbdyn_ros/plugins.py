@@ -16,6 +16,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from rbdyn_ros import files, tracebacks
+from rbdyn_ros.schema import alternatives
 
 
 class Kind(NamedTuple):
@@ -67,7 +68,7 @@ def load(kind: Kind, name: str) -> ModuleType:
     own = [name] if name in own_names(kind) else []
     if not own and not foreign:
         raise ValueError(
-            f"{kind.parameter} is '{name}'; known are {', '.join(names(kind))}, and the path of "
+            f"{kind.parameter} is '{name}'; {alternatives(name, names(kind))}, and the path of "
             f"{_article(kind.noun)} of your own, such as ./{kind.noun}.py"
         )
     if len(own) + len(foreign) > 1:

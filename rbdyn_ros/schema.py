@@ -369,3 +369,19 @@ def _range(parameter: Parameter) -> str:
 def _either(options: tuple) -> str:
     *first, last = map(str, options)
     return f"{', '.join(first)} or {last}" if first else last
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the words "did you mean ...? " for the name that looks most like it, or ""."""
+    import difflib  # no start of a command waits for it
+
+    alike = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {alike[0]}? " if alike else ""
+
+
+def alternatives(name: str, known: Iterable[str]) -> str:
+    """Return the words "did you mean ...? known are ..." for a name that is not among the known
+    ones.
+    """
+    names = [*known]
+    return f"{nearest(name, names)}known are {', '.join(names) or 'none'}"

@@ -2,10 +2,12 @@
 and that nothing of it is loaded before it is used.
 """
 
+import gc
 import math
 import re
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import rbdyn_ros
 from rbdyn_ros import (
     Impulse,
     Params,
+    Run,
     compare,
     design,
     evaluate,
@@ -111,6 +114,8 @@ def test_an_impulse_changes_the_momentum_by_its_size(azimuth):
     towards = np.array((math.cos(math.radians(azimuth)), math.sin(math.radians(azimuth))))
     np.testing.assert_allclose(momentum[-1], 0.4 * towards, atol=1e-9)
     assert not momentum[run.t <= 0.1].any()
+    rows = simulate(pushes=np.array([(0.1, 0.4, azimuth, 0.05)]), duration=0.3)
+    np.testing.assert_array_equal(rows.q, run.q)
     assert run.tilt[-1] > 1.0
 
 
@@ -164,6 +169,37 @@ def test_the_laws_are_those_of_the_package():
     assert {"lqr", "mpc", "pd", "rest", "swing_up"} <= set(laws())
 
 
+def test_a_law_of_a_file_is_evaluated_by_a_script_that_guards_nothing(tmp_path):
+    """No process is started, which would run the script again."""
+    source = ROOT / "rbdyn_ros/control/laws/pd.py"
+    (tmp_path / "mine.py").write_text(source.read_text())
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from rbdyn_ros import evaluate\nprint(evaluate('mine.py', rows='S2').verdicts)\n"
+    )
+    done = subprocess.run(
+        (sys.executable, script), cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.returncode) == ("{'S2': 'holds'}\n", 0), done.stderr
+
+
+def test_what_is_returned_prints_in_a_few_lines():
+    run = simulate(tilt=5.0, law="lqr", **QUICK)
+    assert repr(run) == "<Run lqr: 21 rows until 0.2 s; ok>"
+    with pytest.warns(RuntimeWarning, match="did not converge"):
+        early = simulate(tilt=5.0, step=0.25, duration=10.0)
+    assert repr(early).startswith("<Run quaternion_midpoint: ") and early.message in repr(early)
+    assert repr(design("pd")).startswith(
+        "<Design pd: a command every 2 ms, at most 20 N; Options("
+    )
+    model = linearize(Params())
+    lines = repr(model).splitlines()
+    assert lines[0].startswith("e' = A e + B u;") and len(lines) == 9
+    assert f"{model.A[3, 2]:.4f}" in lines[4] and f"{model.B[1, 0]:.4f}" in lines[6]
+    assert "-0. " not in repr(model)
+    assert repr(linearize(period=0.002)).startswith("e_{k+1} = A e_k + B u_k, 0.002 s apart;")
+
+
 # files and figures
 # ------------------------------------------------------------------------------------------------
 
@@ -204,6 +240,58 @@ def test_runs_are_laid_over_each_other(tmp_path):
     assert [line.get_label() for line in named.axes[0].lines] == ["small", "large"]
 
 
+def test_a_duration_between_two_rows_warns():
+    with pytest.warns(
+        RuntimeWarning, match="0.025 s, is not a multiple of 0.01 s; the last row is"
+    ):
+        run = simulate(tilt=5.0, duration=0.025, every=0.01)
+    assert run.t[-1] == 0.02 and run.ok
+
+
+def test_a_figure_has_scales_that_can_be_read(tmp_path):
+    """The energy without its start where it is conserved; y only where there is y; one row."""
+    falling, caught = simulate(tilt=5.0, **QUICK), simulate(tilt=5.0, law="lqr", **QUICK)
+    labels = [axes.get_ylabel() for axes in falling.plot().axes]
+    assert labels == ["tilt [°]", "cart [m]", "change of energy [J]", "y [m]"]
+    drift = falling.plot().axes[2].lines[0].get_ydata()
+    np.testing.assert_array_equal(drift, falling.energy - falling.energy[0])
+    both = compare(falling, caught)
+    assert [axes.get_ylabel() for axes in both.axes[1:4]] == [
+        "cart [m]",
+        "force [N]",
+        "energy [J]",
+    ]
+    skew = simulate(tilt=5.0, law="lqr", azimuth=30.0, **QUICK)
+    assert compare(skew, caught).axes[1].get_ylabel() == "cart (y thin) [m]"
+    alone = skew.plot(tmp_path / "run.pdf")
+    assert [text.get_text() for text in alone.legends[0].texts] == ["along x", "along y"]
+    assert not any(axes.get_legend() for axes in alone.axes)
+    aside = simulate(tilt=5.0, law="lqr", azimuth=90.0, **QUICK).plot()
+    assert [text.get_text() for text in aside.legends[0].texts] == ["along y"]
+    assert not caught.plot().legends
+    assert alone.get_figwidth() < 7.3, "8 points stay 8 points in the width of a page"
+    one = simulate(tilt=5.0, duration=0.0).plot(tmp_path / "one.png")
+    assert all(axes.lines[0].get_marker() == "." for axes in one.axes[:3])
+
+
+def test_a_run_without_rows_is_named():
+    run = simulate(tilt=5.0, duration=0.0)
+    empty = Run({name: values[:0] for name, values in run.columns.items()}, "nothing")
+    assert repr(empty) == "<Run nothing: 0 rows; ok>"
+    with pytest.raises(ValueError, match="the run nothing has no rows; a figure needs one"):
+        empty.plot()
+
+
+def test_figures_belong_to_nobody_else():
+    """A notebook shows what a cell returns, once, and pyplot keeps none of them."""
+    import matplotlib.pyplot as plt
+
+    run = simulate(tilt=5.0, duration=0.0)
+    refs = [weakref.ref(run.plot()) for _ in range(3)]
+    gc.collect()
+    assert not plt.get_fignums() and not any(ref() for ref in refs)
+
+
 def test_a_run_that_ends_early_warns_and_keeps_its_rows():
     with pytest.warns(RuntimeWarning, match="quaternion_midpoint did not converge at t = "):
         run = simulate(tilt=5.0, step=0.25, duration=10.0)
@@ -230,7 +318,7 @@ def test_a_run_that_ends_early_warns_and_keeps_its_rows():
             lambda: simulate(every=0.0015),
             "simulate: every is 0.0015 s; it must be a multiple of the step, 0.001 s",
         ),
-        (lambda: simulate(law="lqrr"), "simulate: controller is 'lqrr'; known are "),
+        (lambda: simulate(law="lqrr"), "simulate: law is 'lqrr'; did you mean lqr? known are "),
         (
             lambda: simulate(integrator="euler"),
             "the integrator's name: integrator.name is 'euler'; it must be one of ",
@@ -256,6 +344,20 @@ def test_a_run_that_ends_early_warns_and_keeps_its_rows():
             "settings: rod.mas is not a known parameter; did you mean rod.mass?",
         ),
         (lambda: simulate(pushes=[(1.0,)]), "pushes is 1.0; it must be TIME,IMPULSE"),
+        (lambda: simulate(pushes=[1.0]), "pushes is [1.0]; it must be a list of Impulse"),
+        (lambda: simulate(pushes=1.0), "pushes is 1.0; it must be a list of Impulse"),
+        (lambda: simulate(pushes=Impulse(1.0, 1.0)), "it must be a list of Impulse"),
+        (
+            lambda: simulate(pushes=[(0.5, 1.0)], duration=0.5),
+            "the time of pushes is 0.5 s; it must be before the end, 0.5 s",
+        ),
+        (
+            lambda: simulate(every=1.0, duration=0.5),
+            "every is 1 s; it must be at most the duration, 0.5 s",
+        ),
+        (lambda: simulate(law=3), "law is 3; it must be the name of a law, the path of its file"),
+        (lambda: simulate(params=[1.0]), "simulate: params is [1.0]; it must be a Params"),
+        (lambda: simulate(settings=["seed"]), "settings is ['seed']; it must be a dict"),
         (
             lambda: simulate(pushes=[(-1.0, 1.0)]),
             "the time of pushes is -1.0 s; it must be a finite number >= 0",
@@ -264,13 +366,13 @@ def test_a_run_that_ends_early_warns_and_keeps_its_rows():
         (lambda: simulate(files="nowhere"), "simulate: files is nowhere"),
         (
             lambda: linearize(period=-1.0),
-            "linearize: period: period is -1.0 s; it must be a finite number >= 0",
+            "linearize: period is -1.0 s; it must be a finite number >= 0",
         ),
         (
             lambda: linearize(Params(rod_mass=0.0)),
             "linearize: Params: rod.mass is 0.0 kg; it must be a finite number > 0",
         ),
-        (lambda: design("nothing"), "design: controller is 'nothing'; known are "),
+        (lambda: design("nothing"), "design: law is 'nothing'; known are "),
         (
             lambda: design("lqr", settings={"pd.tilt_gain": 1.0}),
             "is an option of the law pd, and the law is lqr",
@@ -279,10 +381,14 @@ def test_a_run_that_ends_early_warns_and_keeps_its_rows():
             lambda: design("lqr", settings={"initial.cart_velocity": [1.0, 0.0]}),
             "has no effect on a law; leave it out",
         ),
+        (lambda: linearize([1.0]), "linearize: params is [1.0]; it must be a Params"),
+        (lambda: evaluate("lqrr"), "evaluate: law is 'lqrr'; did you mean lqr?"),
         (lambda: evaluate("lqr", rows=["S99"]), "evaluate: rows: "),
         (lambda: evaluate("lqr", suite="nowhere"), "evaluate: suite is nowhere"),
         (lambda: read_run("none.csv"), "read_run: none.csv: there is no such file"),
         (lambda: compare(), "compare: there are 0 runs; a figure shows 1 to 40"),
+        (lambda: compare(["none.csv"]), "compare: a run is ['none.csv']; it must be a Run"),
+        (lambda: compare("none.csv", labels="a"), "labels is 'a'; it must be a list"),
         (lambda: compare("none.csv", labels=["a"]), "none.csv: there is no such file"),
     ],
 )
@@ -296,6 +402,8 @@ def test_a_wrong_suffix_or_number_of_labels_is_named(tmp_path):
     run = simulate(tilt=10.0, duration=0.01)
     with pytest.raises(ValueError, match="path is run.jpg; it must end in .png, .svg or .pdf"):
         run.plot("run.jpg")
+    with pytest.raises(ValueError, match="path is run.txt; it must end in .csv or .npz"):
+        run.to_csv("run.txt")
     with pytest.raises(ValueError, match="labels has 1 words; it must have 2, one for each run"):
         compare(run, run, labels=["a"])
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from contextvars import ContextVar
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from matplotlib.image import imread
 from PIL import Image
 
 from rbdyn_ros import figures, origin
-from rbdyn_ros.experiments.outcome import METHOD_COLORS
+from rbdyn_ros.cli import experiment
+from rbdyn_ros.experiments.outcome import METHOD_COLORS, Animation
 
 DRAW = "from rbdyn_ros.figures import canvas; canvas(1.0, 1.0).savefig('drawn.svg')"
 
@@ -113,6 +115,7 @@ def test_ten_lines_of_one_style_can_be_told_by_ciede2000_as_well():
         ("cart.mass", "kg", "cart mass [kg]"),
         ("force_limit", "N", "force limit [N]"),
         ("gain", "", "gain [–]"),
+        ("tilt", "deg", "tilt [°]"),
     ],
 )
 def test_a_parameter_is_called_in_words_with_its_unit(name, unit, text):
@@ -188,6 +191,35 @@ def test_a_png_says_what_made_it(draw, tmp_path):
 def test_a_figure_of_a_script_names_the_script(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["/somewhere/mine.py", "--fast", "a b"])
     assert origin.origin().command == "mine.py --fast 'a b'"
+
+
+@pytest.mark.parametrize(
+    ("setup", "named"), [("", "python -c 1 2"), ("sys.ps1 = 'In : '; ", "python, interactively")]
+)
+def test_a_figure_of_a_session_names_no_file_of_it(setup, named):
+    code = f"import sys; {setup}from rbdyn_ros.origin import origin; print(origin().command)"
+    said = subprocess.run((sys.executable, "-c", code, "1", "2"), capture_output=True, text=True)
+    assert said.stdout == f"{named}\n", said.stderr
+
+
+@pytest.mark.parametrize("title", ["A title", 300 * "long "])
+def test_a_film_says_what_made_it_and_is_the_same_film(tmp_path, title):
+    figure = figures.canvas(1.0, 1.0)
+    (line,) = figure.subplots().plot([0.0, 1.0], [0.0, 1.0])
+    film = Animation(figure, lambda i: line.set_ydata([0.0, i]), 3, 5.0)
+    experiment._film(
+        SimpleNamespace(animate=lambda _: film), None, tmp_path / "a.gif", "gif", title
+    )
+    shown, made = Image.open(tmp_path / "a.gif"), origin.origin()
+    said = shown.info["comment"].decode()
+    for part in (title, made.program, made.command, made.commit.partition(" ")[0]):
+        assert part in said
+    frames = []
+    for i in range(shown.n_frames):
+        shown.seek(i)
+        frames.append(np.asarray(shown.convert("L")))
+    assert len(frames) == 3 and frames[0].shape == (80, 80)
+    assert np.ptp(frames[0]) > 100 and (frames[0] != frames[2]).any()
 
 
 def test_a_table_has_its_units_and_origin_beside_it(tmp_path):

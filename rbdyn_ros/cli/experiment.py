@@ -195,19 +195,23 @@ def _files(name: str, experiment, outcome, form: str, animate: str | None) -> It
     title = " ".join(experiment.QUESTION.split())
     yield f"{name}.{form}", lambda draft: save(figure, draft, title, dpi=130)
     if animate:
-        yield f"{name}.{animate}", lambda draft: _film(experiment, outcome, draft, animate)
+        yield f"{name}.{animate}", lambda draft: _film(experiment, outcome, draft, animate, title)
 
 
-def _film(experiment, outcome, path: Path, kind: str) -> None:
+def _film(experiment, outcome, path: Path, kind: str, title: str) -> None:
     from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
 
-    film = experiment.animate(outcome)
-    writer = (PillowWriter if kind == "gif" else FFMpegWriter)(fps=film.rate)
+    from rbdyn_ros.figures import film_metadata, with_comment
+
+    film, about = experiment.animate(outcome), film_metadata(title)
+    writer = (PillowWriter if kind == "gif" else FFMpegWriter)(fps=film.rate, metadata=about)
     moving = FuncAnimation(film.figure, film.update, frames=film.frames, blit=False)
     with bar(float(film.frames), "frames") as show:
         moving.save(
             path, writer=writer, dpi=80, progress_callback=lambda frame, _: show(frame + 1.0)
         )
+    if kind == "gif":  # whose writer leaves the metadata out
+        path.write_bytes(with_comment(path.read_bytes(), about))
 
 
 def _modules() -> list[str]:

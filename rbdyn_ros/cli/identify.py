@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rbdyn_ros.files import json_text, try_file, write_or_rescue, write_table
 from rbdyn_ros.optional import no_ros
+from rbdyn_ros.origin import describe
 from rbdyn_ros.parameters.command_line import (
     SET,
     WAITING,
@@ -282,6 +283,7 @@ def _live(arguments: argparse.Namespace, plan: "DesignProblem") -> Path:
 
     Raise ValueError, RuntimeError or OSError, with the excitation off.
     """
+    from rbdyn_ros.evaluation.run_record import UNITS
     from rbdyn_ros.parameters.controller import Excitation
     from rbdyn_ros.pendulum import spherical_pendulum
     from rbdyn_ros.ros import running_loop
@@ -294,6 +296,8 @@ def _live(arguments: argparse.Namespace, plan: "DesignProblem") -> Path:
     with bar(plan.duration, "s") as show:
         columns = running_loop.record(given, plan.loop.period, plan.duration, reach, show)
     path, elsewhere = write_or_rescue(arguments.live, lambda draft: write_table(columns, draft))
+    if path.is_file():
+        describe(path, {name: UNITS.get(name, "") for name in columns}, "A loop under excitation")
     if elsewhere:
         _say(elsewhere, CANNOT_WRITE)
     else:

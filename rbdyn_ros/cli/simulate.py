@@ -269,7 +269,7 @@ def _simulate_and_write(job: SimulationJob, interruption: Interruption) -> int:
         if out.is_file():
             record.describe(out)
         if job.events:
-            elsewhere.append(_write_events(job.events, run))
+            elsewhere.append(_write_events(job.events, run, record.title))
         if job.picture:
             drawn, title = draw((record,)), record.title
             place, sentence = write_or_rescue(job.picture, lambda draft: save(drawn, draft, title))
@@ -294,13 +294,16 @@ def _is_still(run: "Rollout") -> bool:
     return len(run.t) > 1 and bool(moved < STILL)
 
 
-def _write_events(path: Path, run: "Rollout") -> str:
+def _write_events(path: Path, run: "Rollout", title: str) -> str:
     """Write the impacts, print how many, and return where they are if not there. Raise OSError if
     they cannot be written.
     """
-    from rbdyn_ros.plant.rollout import write_impacts
+    from rbdyn_ros.origin import describe
+    from rbdyn_ros.plant.rollout import IMPACT_COLUMNS, impact_units, write_impacts
 
     events, elsewhere = write_or_rescue(path, lambda draft: write_impacts(run, draft))
+    if events.is_file():
+        describe(events, impact_units(IMPACT_COLUMNS), f"{title}: impacts")
     lost = f", {run.lost_impacts} more did not fit" if run.lost_impacts else ""
     _say(f"{events}: {len(run.impacts)} impacts{lost}", DONE)
     return elsewhere

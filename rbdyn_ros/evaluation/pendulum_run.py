@@ -117,6 +117,15 @@ def plan(request: RunRequest) -> RunPlan:
     duration = number_or(DURATION, request.duration, DURATION.default)
     shortest = values["period"] if law else step
     every = number_or(EVERY, request.every, shortest)
+    if request.every is not None and 0.0 < duration < every:
+        raise ValueError(
+            f"--every is {every:g} s; it must be at most the --duration, {duration:g} s"
+        )
+    for push in request.pushes:
+        if push.time >= duration:
+            raise ValueError(
+                f"the time of --push is {push.time:g} s; it must be before the end, {duration:g} s"
+            )
 
     from rbdyn_ros.parameters.simulation import actual_plant
     from rbdyn_ros.pendulum.spherical_pendulum import build

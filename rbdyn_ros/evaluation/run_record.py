@@ -23,8 +23,9 @@ from rbdyn_ros.files import write_table
 from rbdyn_ros.origin import describe
 from rbdyn_ros.types import Array
 
-PICTURES = ".png", ".svg", ".pdf"
+PICTURES, TABLES = (".png", ".svg", ".pdf"), (".csv", ".npz")
 STILL = 1e-6  # [m] below which an axis has not moved
+SMALL = 1e-3  # change of the energy, relative to its size, that is drawn without its start
 MOST = 40  # runs in one figure, for more looks of lines cannot be told
 UNITS = {
     **{"t": "s", "x": "m", "y": "m", "qw": "", "qx": "", "qy": "", "qz": ""},
@@ -42,6 +43,12 @@ class Run(NamedTuple):
     title: str = ""  # law, integrator, plant and seed
     rod_length: float = math.nan  # [m]; nan where it is not known
     message: str = ""  # why the run ended early
+
+    def __repr__(self) -> str:
+        """Return the name, the number of rows, the time of the last one, and how the run ended."""
+        end = f" until {self.t[-1]:g} s" if len(self.t) else ""
+        how = "ok" if self.ok else f"ended early: {self.message}"
+        return f"<Run {self.name}: {len(self.t)} rows{end}; {how}>"
 
     @property
     def ok(self) -> bool:
@@ -99,8 +106,11 @@ class Run(NamedTuple):
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the columns to a .csv, or an .npz, and beside it their units and the origin of the
-        file; return the path. Raise OSError if it cannot be written.
+        file; return the path. Raise ValueError for another suffix, OSError if it cannot be
+        written.
         """
+        if Path(path).suffix.lower() not in TABLES:
+            raise ValueError(f"path is {path}; it must end in .csv or .npz")
         write_table(self.columns, path)
         self.describe(path)
         return Path(path)
@@ -168,49 +178,70 @@ def draw(runs: Sequence[Run]):
     """
     if not 1 <= len(runs) <= MOST:
         raise ValueError(f"there are {len(runs)} runs; a figure shows 1 to {MOST}")
+    for run in runs:
+        if not len(run.t):
+            raise ValueError(f"the run {run.name} has no rows; a figure needs one")
     has_force = any(np.isfinite(run.force).any() for run in runs)
     has_energy = any(np.isfinite(run.energy).any() for run in runs)
     shown = {"tilt": True, "cart": True, "force": has_force, "energy": has_energy}
     names = [name for name, is_known in shown.items() if is_known]
-    figure = canvas(11.0, 1.1 + 1.45 * len(names), dpi=130)
+    figure = canvas(7.2, 0.9 + 1.05 * len(names), dpi=200)  # the width of a page of a journal
     grid = figure.add_gridspec(len(names), 2, width_ratios=(1.6, 1.0))
     rows = [figure.add_subplot(grid[0, 0])]
     rows += [figure.add_subplot(grid[i, 0], sharex=rows[0]) for i in range(1, len(names))]
     panels = dict(zip(names, rows))
     path = figure.add_subplot(grid[:, 1])
+    is_change = all(_is_conserved(run.energy) for run in runs)
     for run, look in zip(runs, line_looks(len(runs))):
-        _draw_run(panels, run, look, alone=len(runs) == 1)
-        _draw_path(path, run, look, alone=len(runs) == 1)
-    _label(panels, path, runs)
+        _draw_run(panels, run, look, len(runs) == 1, is_change)
+        _draw_path(path, run, look)
+    _label(panels, path, runs, is_change)
+    named = panels["tilt"]  # by runs, or else by components
     if len(runs) == 1:
-        figure.suptitle(runs[0].title or runs[0].name, fontsize=10, wrap=True)
-        for axes in (panels["cart"], panels.get("force")):
-            if axes and axes.get_legend_handles_labels()[0]:
-                draw_legend(axes, loc="upper right", ncols=2)
-    else:
-        labels = rows[0].get_legend_handles_labels()
-        draw_legend(figure, *labels, loc="outside lower center", ncols=min(4, len(runs)))
+        figure.suptitle(runs[0].title or runs[0].name, fontsize=8, wrap=True)
+        named = panels["cart"]
+    handles, labels = named.get_legend_handles_labels()
+    if labels:
+        place = {"loc": "outside lower center", "ncols": min(4, len(labels))}
+        draw_legend(figure, handles, labels, **place)
     return figure
 
 
-def _draw_run(panels: dict[str, Any], run: Run, look: dict[str, str], alone: bool) -> None:
-    """Draw the curves of a run; a component that stays zero is left out."""
-    line: dict[str, Any] = {**look, "linewidth": 1.3}
+def _is_conserved(energy: Array) -> bool:
+    """Return whether the energy (n,) changes so little that its ticks would repeat its start."""
+    known = energy[np.isfinite(energy)]
+    return not len(known) or bool(np.ptp(known) <= SMALL * np.abs(known).max())
+
+
+def _moving(values: Array) -> list[int]:
+    """Return the components of a motion or force (n, 2) that do not stay zero."""
+    return [i for i in (0, 1) if np.nan_to_num(np.abs(values[:, i])).max() > STILL]
+
+
+def _draw_run(
+    panels: dict[str, Any], run: Run, look: dict[str, str], alone: bool, is_change: bool
+) -> None:
+    """Draw the curves of a run, one row as a dot; a component that stays zero is left out."""
+    line: dict[str, Any] = {
+        **look,
+        "linewidth": 1.3,
+        **({"marker": "."} if len(run.t) == 1 else {}),
+    }
     panels["tilt"].plot(run.t, run.tilt, label=run.name, **line)
+    both = {i for values in (run.cart, run.force) for i in _moving(values)} == {0, 1}
     for name, values in (("cart", run.cart), ("force", run.force)):
         if name not in panels:
             continue
-        moving = [i for i in (0, 1) if np.nan_to_num(np.abs(values[:, i])).max() > STILL]
-        for i in moving or [0]:
+        for i in (0, 1) if both else _moving(values) or [0]:
             own = {"color": (BLUE, ORANGE)[i]} if alone else {"linewidth": (1.4, 0.6)[i]}
-            label = {"label": "xy"[i]} if alone and len(moving) == 2 else {}
+            label = {"label": f"along {'xy'[i]}"} if alone and (both or i) else {}
             style = {"drawstyle": "steps-post"} if name == "force" else {}
             panels[name].plot(run.t, values[:, i], **{**line, **own, **label, **style})
     if "energy" in panels:
-        panels["energy"].plot(run.t, run.energy, **line)
+        panels["energy"].plot(run.t, run.energy - is_change * run.energy[0], **line)
 
 
-def _draw_path(axes, run: Run, look: dict[str, str], alone: bool) -> None:
+def _draw_path(axes, run: Run, look: dict[str, str]) -> None:
     """Draw the path of the tip from above, from o to x; of the cart where the rod's length is not
     known.
     """
@@ -220,19 +251,24 @@ def _draw_path(axes, run: Run, look: dict[str, str], alone: bool) -> None:
         axes.plot(*at, mark, color=look["color"], markersize=5)
 
 
-def _label(panels: dict[str, Any], path, runs: Sequence[Run]) -> None:
+def _label(panels: dict[str, Any], path, runs: Sequence[Run], is_change: bool) -> None:
     """Label and limit the axes."""
-    thin = "" if len(runs) == 1 else " (y thin)"
-    units = {"tilt": "tilt [°]", "energy": "energy [J]"}
+    has_y = any(1 in _moving(values) for run in runs for values in (run.cart, run.force))
+    thin = " (y thin)" if len(runs) > 1 and has_y else ""
+    energy = "change of energy" if is_change else "energy"
+    units = {"tilt": "tilt [°]", "energy": f"{energy} [J]"}
     units |= {"cart": f"cart{thin} [m]", "force": f"force{thin} [N]"}
     last = [*panels][-1]
     for name, axes in panels.items():
-        label_axes(axes, "time [s]" if name == last else "", units[name])
+        label_axes(axes, "time [s]" if name == last else "", units[name], size=8.0)
         axes.tick_params(labelbottom=name == last)
-        axes.ticklabel_format(axis="y", useOffset=False)
+        axes.ticklabel_format(axis="y", useOffset=False, scilimits=(-3, 5))
     panels["tilt"].set_ylim(bottom=0.0)
-    panels["tilt"].set_xlim(min(run.t[0] for run in runs), max(run.t[-1] for run in runs))
+    begin, end = min(run.t[0] for run in runs), max(run.t[-1] for run in runs)
+    if begin < end:
+        panels["tilt"].set_xlim(begin, end)
     of_tip = not any(math.isnan(run.rod_length) for run in runs)
-    what = "tip" if of_tip else "tip, or of the cart where the rod's length is unknown,"
-    label_axes(path, "x [m]", "y [m]", f"Path of the {what} from above: o start, x end")
+    what = "Tip " if of_tip else "Tip, or cart where the rod's\nlength is unknown, "
+    title = f"{what}from above:{' ' if of_tip else chr(10)}o start, x end"
+    label_axes(path, "x [m]", "y [m]", title, size=8.0)
     path.set_aspect("equal", adjustable="datalim")

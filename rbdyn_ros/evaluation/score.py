@@ -231,12 +231,11 @@ def controller_under_test(
     `kinds` as "balance,wide". A law that is not of this package is loaded in a process of its own,
     which may crash or hang, and never here.
 
-    Raise ValueError for an unknown law, kind or parameter, a value out of range, and a law that
-    does not load.
+    Raise ValueError as `describe_law` does.
     """
     asked = name, tuple(files), kinds, dict(plant), call_timeout, external, tuple(overrides)
     if external or law_selection.is_own(name):
-        return _describe(*asked)
+        return describe_law(*asked)
     limits = bench.LONGEST, processes.LAST_RESORT
     process, connection = processes.start(_send_description, limits, *asked)
     with connection:
@@ -260,21 +259,26 @@ def _send_description(connection: Any, limits: tuple[float, float], *asked: Any)
     """Load a law and send its description, or why it does not load."""
     bench.LONGEST, CallTimeout.last_resort = limits
     try:
-        answer = "law " + json.dumps(_describe(*asked)._asdict())
+        answer = "law " + json.dumps(describe_law(*asked)._asdict())
     except ValueError as error:
         answer = f"error {error}"
     connection.send(answer.encode()[:LARGEST])
 
 
-def _describe(
+def describe_law(
     name: str,
     files: tuple[str, ...],
     kinds: str | None,
-    plant: dict[str, Any],
+    plant: Mapping[str, Any],
     call_timeout: float,
     external: bool,
     overrides: tuple[Override, ...],
 ) -> ControllerUnderTest:
+    """Return what `controller_under_test` returns, from a law that is loaded in this process.
+
+    Raise ValueError for an unknown law, kind or parameter, a value out of range, and a law that
+    does not load.
+    """
     module, path, about, own_files = None, "", "", ()
     if not external:
         module = load(name)

@@ -208,20 +208,21 @@ def _plot_components(axes, t: Array, vectors: Array, width: float) -> None:
 
 
 def _plot_energy(axes, trial: Trial) -> None:
-    axes.plot(trial.energy_t, trial.energy, color=BLUE, linewidth=1.4, label="energy")
+    axes.plot(trial.energy_t, trial.energy, color=BLUE, linewidth=1.8, label="energy")
     axes.plot(
         trial.energy_t,
         trial.energy - trial.balance,
         color=ORANGE,
-        linewidth=1.2,
-        linestyle=":",
+        linewidth=1.8,
+        linestyle=(0, (4, 4)),
         label="at the start + work since",
     )
 
 
 def _set_style(axes, trial: Trial, label: str, is_last: bool) -> None:
     label_axes(axes, "time since the release [s]" if is_last else "", label, size=10.0)
-    draw_legend(axes, loc="upper right", ncols=2, fontsize=9, borderaxespad=0.0)
+    above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
+    draw_legend(axes, **above, ncols=2, fontsize=9)
     axes.set_xlim(0.0, max(1e-3, trial.t[-1] if len(trial.t) else 0.0))
     axes.tick_params(labelbottom=is_last)
     for push in _observed_pushes(trial):
@@ -268,7 +269,7 @@ def _plot_space(axes, trial: Trial, rod_length: float) -> None:
     axes.plot(*tip.T, color=ORANGE, linewidth=1.4, label="path of the tip")
     axes.plot(*cart.T, color=BLUE, linewidth=1.4, label="path of the cart")
     axes.scatter(*cart[-1], color=BLUE, s=70, marker="s", depthshade=False)
-    draw_legend(axes, loc="upper left", bbox_to_anchor=(0.0, 1.1), fontsize=9)
+    draw_legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
     _fit_box(axes, np.vstack((cart, tip)))
 
 
@@ -279,6 +280,6 @@ def _fit_box(axes, points) -> None:
     middle = 0.5 * (low + high)
     for limits, center, width in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), middle, size):
         limits(center - 0.5 * width, center + 0.5 * width)
-    axes.set_box_aspect(size, zoom=1.1)
+    axes.set_box_aspect(size, zoom=0.95)  # its labels have room
     axes.locator_params(axis="x", nbins=3)
     axes.locator_params(axis="y", nbins=3)

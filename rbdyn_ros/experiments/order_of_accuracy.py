@@ -20,6 +20,7 @@ from rbdyn_ros.experiments.outcome import (
     track_progress,
     where,
 )
+from rbdyn_ros.figures import EndLabel, label_ends
 from rbdyn_ros.integrators import rk4, tqdl
 from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.integrators.select import select
@@ -159,24 +160,23 @@ def observed_order(h, e) -> float:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Draw one panel for each composition, with all methods in it."""
+    """Draw one panel for each composition, with all methods in it and their orders beside it."""
     errors, slopes = outcome.tables["errors"], outcome.tables["slopes"]
     for axes, composition in zip(figure.subplots(2, 2).flat, COMPOSITIONS):
+        ends = []
         for name in names_of(errors):
             rows, fitted = (
                 where(table, method=name, composition=composition) for table in (errors, slopes)
             )
+            rows &= np.isfinite(errors["error"])
             if rows.any():
-                order = slopes["measured"][fitted][0]
+                h, e, order = errors["step"][rows], errors["error"][rows], slopes["measured"]
                 style = line_style(name, names_of(errors))
-                style["label"] += f": {order:.2f}"
-                axes.loglog(
-                    errors["step"][rows], errors["error"][rows], "o-", markersize=4, **style
-                )
+                axes.loglog(h, e, "o-", markersize=4, **style)
+                text = f"{style['label']}, order {order[fitted][0]:.2f}"
+                ends.append(EndLabel(h.max(), e[h.argmax()], text, style["color"]))
         axes.axhspan(1e-16, FLOOR, color="#f0f0f0", zorder=0)
         axes.set_ylim(bottom=1e-15)
-        if axes.get_legend_handles_labels()[0]:  # where no line is
-            loc = "lower right" if composition == "none" else "upper left"
-            axes.legend(fontsize=8, loc=loc, title="measured order", title_fontsize=8)
         title = "The methods alone" if composition == "none" else f"Composed: {composition}"
         label_axes(axes, title, "step [s]", "error after 1.6 s [m, rad]")
+        label_ends(axes, ends)

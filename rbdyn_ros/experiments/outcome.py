@@ -201,6 +201,9 @@ def label_axes(axes, title: str, x: str, y: str) -> None:
     """Set title and axis labels, a light grid, no box."""
     figures.label_axes(axes, x, y, title, size=10.0)
     axes.xaxis.set_minor_formatter(partial(_number, axes))
+    axes.tick_params(axis="x", which="minor", pad=5.0)  # its ticks are shorter
+    if axes.get_xscale() == "log":
+        axes.xaxis.set_major_formatter(partial(_decade, axes))
     axes.yaxis.set_minor_formatter("")  # a logarithmic one would crowd its numbers
 
 
@@ -208,8 +211,19 @@ def _number(axes, value: float, _place: int) -> str:
     """Return the number at a minor tick of a logarithmic x axis: 2 and 5 of a decade, where it has
     so few decades that those alone do not number it.
     """
+    return f"{value:g}" if _has_few_decades(axes) and f"{value:e}"[0] in "25" else ""
+
+
+def _decade(axes, value: float, _place: int) -> str:
+    """Return a power of ten, as a number where those between them have numbers as well."""
+    if _has_few_decades(axes):
+        return f"{value:g}"
+    return f"$\\mathdefault{{10^{{{round(np.log10(value))}}}}}$"
+
+
+def _has_few_decades(axes) -> bool:
     low, high = axes.get_xlim()
-    return f"{value:g}" if high < FEW * low and f"{value:e}"[0] in "25" else ""
+    return high < FEW * low
 
 
 def plot_error(axes, x, error, least: float = 0.0, **line) -> None:

@@ -261,6 +261,8 @@ def _draw_landing(axes, table: dict) -> None:
             label=f"under box {index + 1}",
         )
         axes.axhline(weights()["top-heavy"][index], color=GREY, linewidth=0.6, linestyle=":")
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=10.0)
     axes.legend()
     label_axes(
         axes, "Five boxes land, one of 20 kg", "time [s]", "normal force, and weight (dotted) [N]"

@@ -335,7 +335,7 @@ def changes(rows: Iterable[EstimateRow]):
         change, half = 100.0 * (row.after / row.before - 1.0), 100.0 * row.interval / row.before
         axes.errorbar(change, place, xerr=half, fmt="o", color=PALETTE[0], capsize=4, markersize=4)
     axes.axvline(0.0, color=GREY, linewidth=0.8)
-    axes.set_yticks(places, [row.name for row in drawn])
+    axes.set_yticks(places, [row.name.replace(".", " ").replace("_", " ") for row in drawn])
     axes.set_ylim(-0.7, len(drawn) - 0.3)
     label_axes(axes, "change from what was known [%], with the interval of 95 %", "")
     return figure

@@ -1,6 +1,5 @@
 """Every parameter by the node that reads it, and the message on an unknown name."""
 
-import difflib
 from collections.abc import Iterable
 from itertools import chain
 
@@ -10,7 +9,8 @@ from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.simulation import INITIAL, INPUT, INTEGRATOR, PLANT
 from rbdyn_ros.plant.faults.fault_options import FAULTS, MISMATCH, SEED
-from rbdyn_ros.schema import Parameter, by_name
+from rbdyn_ros.schema import Parameter, by_name, nearest
+from rbdyn_ros.schema import alternatives as alternatives
 
 TITLED = {
     "Plant": PLANT,
@@ -89,17 +89,3 @@ def lookup(name: str, source: str, node: str | None = None, more: Iterable[str] 
     if not alike and is_of_a_law(name, "pendulum_controller"):
         alike = "an option of a control law stands under /**/pendulum_controller; "
     raise ValueError(f"{source}: {name} is not a known parameter; {alike}{_LIST_THEM}")
-
-
-def nearest(name: str, names) -> str:
-    """Return the words "did you mean ...? " for the name that looks most like it, or ""."""
-    alike = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {alike[0]}? " if alike else ""
-
-
-def alternatives(name: str, known: Iterable[str]) -> str:
-    """Return the words "did you mean ...? known are ..." for a name that is not among the known
-    ones.
-    """
-    names = [*known]
-    return f"{nearest(name, names)}known are {', '.join(names) or 'none'}"

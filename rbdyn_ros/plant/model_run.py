@@ -5,6 +5,7 @@ centers of mass, and the energy over time.
 
 import argparse
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,10 +31,11 @@ from rbdyn_ros.files import write_or_rescue, write_table
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.interrupts import Interruption
+from rbdyn_ros.origin import describe
 from rbdyn_ros.parameters import command_line, model_file
 from rbdyn_ros.parameters.command_line import cannot_write, number_or, optional_file, output_file
 from rbdyn_ros.plant import joint_columns
-from rbdyn_ros.plant.rollout import Rows, Sources, plan_rows
+from rbdyn_ros.plant.rollout import Rows, Sources, impact_units, plan_rows
 from rbdyn_ros.progress import bar
 from rbdyn_ros.schema import setting
 from rbdyn_ros.types import Array
@@ -47,6 +49,10 @@ PENDULUM_ONLY = (
     *("params_file", "set", "integrator", "controller"),
     *("scenario", "tilt", "azimuth", "push"),
 )
+QUATERNION = "qw", "qx", "qy", "qz"
+# by a column's name without x, y, z and n at its end: of a body, a joint or a contact, and of all
+UNITS_OF_PARTS = {"": "m", "v": "m/s", "w": "rad/s", "f": "N", "t": "N m", "P": "N s", "C": "m"}
+UNITS_OF_ALL = {"t": "s", "E": "J", "work": "J", "P": "kg m/s", "L": "kg m^2/s"}
 AXES = {"xz": (0, 2), "yz": (1, 2), "xy": (0, 1)}
 COLORS = PALETTE
 INSTANTS = 6  # number of drawn instants, the last one opaque
@@ -186,6 +192,22 @@ def columns(
     return table | {"opening": record.opening}
 
 
+def units(file: model_file.ModelFile, names: Iterable[str]) -> dict[str, str]:
+    """Return the units of the columns of a run by their names, "" for pure numbers."""
+    joints = file.scene.joints
+
+    def unit(name: str) -> str:
+        owner, dot, word = name.rpartition(".")
+        if word in ("opening", *QUATERNION):
+            return ""
+        if dot and word.startswith(("position", "rate")):
+            length = "m" if joints[owner].kind == "prismatic" else "rad"
+            return length if word.startswith("position") else f"{length}/s"
+        return (UNITS_OF_PARTS if dot else UNITS_OF_ALL)[word.rstrip("xyzn")]
+
+    return {name: unit(name) for name in names}
+
+
 def impact_columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
     """Return the columns of the impacts: t [s], contact, bodies, P_n P_t1 P_t2 [N s], u_n before
     and after [m/s].
@@ -223,14 +245,18 @@ def _write_and_report(
         elsewhere.extend(filter(None, [sentence]))
         return place
 
+    def keep_table(path: Path, table: dict[str, Array], units: dict[str, str], title: str) -> Path:
+        place = keep(path, lambda draft: write_table(table, draft))
+        if place.is_file():
+            describe(place, units, title)
+        return place
+
     try:
-        places.append(
-            keep(planned.out, lambda draft: write_table(columns(file, model, record), draft))
-        )
+        table = columns(file, model, record)
+        places.append(keep_table(planned.out, table, units(file, table), file.title))
         if planned.events:
-            path = keep(
-                planned.events, lambda draft: write_table(impact_columns(model, record), draft)
-            )
+            impacts, title = impact_columns(model, record), f"{file.title}: impacts"
+            path = keep_table(planned.events, impacts, impact_units(impacts), title)
             lost = models.impact_count(model) - len(record.impacts)
             more = f", {lost} more did not fit" if lost else ""
             say(f"{path}: {len(record.impacts)} impacts{more}", DONE)
@@ -317,8 +343,8 @@ def _draw_motion(
 
 
 def _draw_gravity(axes, gravity: Array, has_vertical: bool) -> None:
-    """Draw the direction of the gravity (2,) [m/s^2] in the plane of the picture: a slope is a
-    level plane under a gravity that leans.
+    """Draw the direction of the gravity (2,) [m/s^2] in the plane of the picture, to its right: a
+    slope is a level plane under a gravity that leans.
     """
     from matplotlib.transforms import ScaledTranslation
 
@@ -327,19 +353,19 @@ def _draw_gravity(axes, gravity: Array, has_vertical: bool) -> None:
         return
     arrow = {"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.4, "shrinkA": 0.0, "shrinkB": 0.0}
     x, y = 16.0 / 72.0 * gravity / size  # [inch]
-    inches = axes.figure.dpi_scale_trans
-    tail = axes.transAxes + ScaledTranslation(-x, -y, inches)
-    head = axes.transAxes + ScaledTranslation(x, y, inches)
-    place = {"xycoords": head, "textcoords": tail, "zorder": 5}
-    axes.annotate("", (0.95, 0.9), (0.95, 0.9), arrowprops=arrow, **place)
+    inches, middle = axes.figure.dpi_scale_trans, 26.0 / 72.0
+    tail = axes.transAxes + ScaledTranslation(middle - x, -y, inches)
+    head = axes.transAxes + ScaledTranslation(middle + x, y, inches)
+    place = {"xycoords": head, "textcoords": tail, "annotation_clip": False}
+    axes.annotate("", (1.0, 0.9), (1.0, 0.9), arrowprops=arrow, **place)
     lean = abs(np.degrees(np.arctan2(gravity[0], -gravity[1])))
     text = "gravity"
     if not has_vertical:
-        text += f" in this plane, {size:.2g} m/s²"
+        text += f"\nin this\nplane,\n{size:.2g} m/s²"
     elif lean > 0.05:
-        text += f", {lean:.0f}° from the vertical"
-    beside = {"ha": "right", "va": "bottom", "fontsize": 9, "color": BLACK}
-    axes.text(1.0, 1.015, text, transform=axes.transAxes, **beside)
+        text += f",\n{lean:.0f}° from\nthe vertical"
+    below = {"xytext": (6.0, -22.0), "textcoords": "offset points", "ha": "left", "va": "top"}
+    axes.annotate(text, (1.0, 0.9), xycoords="axes fraction", fontsize=9, color=BLACK, **below)
 
 
 def _draw_arms(axes, model: models.Model, q: Array, at: tuple, strength: float) -> None:

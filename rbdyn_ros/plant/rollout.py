@@ -4,7 +4,7 @@ that is a whole number of steps; the columns of a run, and of its impacts, are t
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -298,6 +298,12 @@ def impact_columns(rows: Array) -> dict[str, Array]:
     table["contact"] = rows[:, 1].astype(int)
     table["status"] = rows[:, 7].astype(int)
     return table
+
+
+def impact_units(names: Iterable[str]) -> dict[str, str]:
+    """Return the units of the columns of impacts by their names, "" for words."""
+    units = {"t": "s", "P": "N s", "u": "m/s"}
+    return {name: units.get(name.partition("_")[0], "") for name in names}
 
 
 def write_impacts(run: Rollout, path: str | Path) -> None:

@@ -216,7 +216,7 @@ def test_nothing_is_measured_twice(scored, capsys):
         (["--real-time"], "--real-time is for the running nodes; add --over-ros"),
         (["--resume"], "--resume is given without a folder; add --out DIR or --entry DIR"),
         (["--resume", "--out", "nowhere"], "--resume: there is no nowhere/cases.jsonl"),
-        (["--controller", "lqrr"], "controller is 'lqrr'; known are "),
+        (["--controller", "lqrr"], "controller is 'lqrr'; did you mean lqr? known are "),
         (["--out", str(ROOT)], "which is not empty; choose another, so that nothing is lost"),
     ],
 )

@@ -60,7 +60,7 @@ def test_text_and_header_go_where_they_are_asked_for(tmp_path, capsys):
 @pytest.mark.parametrize(
     "name, sentence",
     [
-        ("lqrr", "controller is 'lqrr'; known are "),
+        ("lqrr", "controller is 'lqrr'; did you mean lqr? known are "),
     ],
 )
 def test_a_law_that_it_cannot_design_is_one_sentence(capsys, name, sentence):

@@ -116,6 +116,7 @@ def test_bad_input_gets_one_sentence_and_2(run, words, sentence):
         ("-1,2", "the time of --push is -1 s; it must be a finite number >= 0"),
         ("1,x", "the impulse of --push is 'x'; it must be a finite number"),
         ("1,2,400", "the azimuth of --push is 400 degrees; it must be a finite number >= -360"),
+        ("10,2", "the time of --push is 10 s; it must be before the end, 10 s"),
         ("1,2,0,0", "the duration of --push is 0 s; it must be a finite number > 0"),
     ],
 )

@@ -227,7 +227,7 @@ def test_an_edit_is_run(simulate):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--controller", "lqrr"), "controller is 'lqrr'; known are "),
+        (("--controller", "lqrr"), "controller is 'lqrr'; did you mean lqr? known are "),
         (
             ("--controller", "lqr", "--set", "lqr.tilt_wait=1"),
             "lqr.tilt_wait is not a known parameter; did you mean lqr.tilt_weight?",

@@ -1,5 +1,6 @@
 """`python -m rbdyn_ros simulate --model`: from a file of bodies to the tables."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -37,6 +38,12 @@ def test_every_shipped_model_keeps_its_energy_and_its_joints(simulate, name):
     code, out, err = simulate("--model", name, "--duration", "0.5", "--every", "0.01")
     rows = table()
     assert code == 0 and out.startswith("run.csv: 51 rows; 500 steps of 0.001 s in "), err
+    described = json.loads(Path("run.csv-metadata.json").read_text())
+    titles = {c["name"]: c["titles"] for c in described["tableSchema"]["columns"]}
+    assert [*titles] == [*rows] and described["dc:title"]
+    pure = {name for name, title in titles.items() if title == name}
+    assert pure == {n for n in rows if n == "opening" or n.endswith((".qw", ".qx", ".qy", ".qz"))}
+    assert titles["E"] == "E [J]" and titles["Lz"] == "Lz [kg m^2/s]"
     gain = rows["E"] - rows["E"][0] - rows["work"]
     assert gain.max() < 2e-3 and rows["opening"].max() < 1e-12
     if not model_file.read(model_file.find(name)).scene.contacts:

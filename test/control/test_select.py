@@ -52,7 +52,9 @@ def test_own_laws_are_found_by_their_file_name():
 
 
 def test_an_unknown_law_lists_the_known():
-    with pytest.raises(ValueError, match="controller is 'lqx'; known are .*lqr.*rest"):
+    with pytest.raises(
+        ValueError, match="controller is 'lqx'; did you mean lqr\\? known are .*lqr.*rest"
+    ):
         law_selection.load("lqx")
 
 

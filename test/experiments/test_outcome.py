@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from rbdyn_ros.experiments import order_of_accuracy
 from rbdyn_ros.experiments.outcome import (
     Outcome,
     above,
@@ -46,23 +47,41 @@ def test_rows_become_columns_by_the_words_of_one_string():
 
 
 @pytest.mark.parametrize(
-    "steps, numbers",
+    "steps, decades, numbers",
     [
-        ((1e-3, 4e-3), ["0.002"]),
-        ((5e-3, 2e-2), ["0.005", "0.02"]),
-        ((1e-3, 1.0), []),  # its decades number it
+        ((1e-3, 4e-3), ["0.001"], ["0.002"]),
+        ((5e-3, 2e-2), ["0.01"], ["0.005", "0.02"]),
+        ((1e-3, 1.0), [f"$\\mathdefault{{10^{{{n}}}}}$" for n in range(-3, 1)], []),
     ],
 )
-def test_a_short_logarithmic_axis_has_more_than_one_number(steps, numbers):
+def test_a_short_logarithmic_axis_has_more_than_one_number(steps, decades, numbers):
+    """All written alike, in letters of one size."""
     figure = Figure()
     axes = figure.subplots()
     axes.loglog(steps, steps, "o-")
     label_axes(axes, "errors", "step [s]", "error [m]")
     figure.canvas.draw()
     low, high = axes.get_xlim()
-    shown = [
-        label.get_text()
-        for at, label in zip(axes.get_xticks(minor=True), axes.get_xticklabels(minor=True))
-        if low <= at <= high and label.get_text()
+    for minor, expected in ((False, decades), (True, numbers)):
+        labels = zip(axes.get_xticks(minor=minor), axes.get_xticklabels(minor=minor))
+        shown = [label for at, label in labels if low <= at <= high and label.get_text()]
+        assert [label.get_text() for label in shown] == expected
+        assert {label.get_fontsize() for label in shown} <= {9.0}
+
+
+def test_the_measured_orders_stand_beside_their_lines():
+    steps = (0.01, 0.02, 0.04)
+    rows = [("rk4", "none", h, h**4) for h in steps] + [("mine", "none", h, h**2) for h in steps]
+    errors = columns("method composition step error", [*rows, ("mine", "none", 0.08, np.nan)])
+    slopes = columns("method composition measured", [("rk4", "none", 4.0), ("mine", "none", 2.0)])
+    figure = Figure(figsize=(11.0, 7.0), layout="constrained")
+    order_of_accuracy.draw(Outcome({"errors": errors, "slopes": slopes}, ()), figure)
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    assert [text.get_text() for text in axes.texts] == [
+        "coupled RK4, order 4.00",
+        "mine, order 2.00",
     ]
-    assert shown == numbers
+    last = max(axes.transData.transform((0.04, 1e-3))[0], axes.get_window_extent().x0)
+    assert all(text.get_window_extent().x0 > last for text in axes.texts)
+    assert not any(panel.get_legend() for panel in figure.axes)

@@ -176,3 +176,17 @@ def test_the_rate_of_an_error_is_that_of_a_held_acceleration():
     sine = excitation.build(0.5, 200.0, 0.002, 0.001)
     n, rate = frequency_response.errors(sine, 0.002)
     assert rate + np.roll(rate, -1) == pytest.approx(1000.0 * (np.roll(n, -1) - n), abs=1e-9)
+
+
+def test_every_curve_of_the_picture_can_be_told():
+    """Both axes have the same curves, so those of y leave gaps in which x is seen."""
+    loop, found = measured("lqr")
+    for seen in (found, found._replace(outputs=None)):
+        drawn = response_report.draw(
+            response_report.Measured("lqr", loop.period, 20.0, seen, None)
+        )
+        for axes in drawn.axes:
+            curves = [line for line in axes.lines if not line.get_label().startswith("_")]
+            assert len({line.get_color() for line in curves}) == len(curves)
+            of_y = [line for line in curves if line.get_label().endswith("y")]
+            assert all(line.is_dashed() or line.get_marker() == "." for line in of_y)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from rbdyn_ros.evaluation import trial_report
 from rbdyn_ros.evaluation.trial import Trial, axis, tilt
@@ -160,3 +161,22 @@ def test_a_shorter_demo_has_weaker_pushes_at_the_same_parts_of_it():
             a.time / 20.0
         )
     assert long.orientation is None
+
+
+def test_the_legends_and_labels_of_the_picture_lie_beside_the_data(tmp_path, monkeypatch):
+    """In 1.0.0 the label of z was cut, and a legend lay on the box of the paths."""
+    save, seen = Figure.savefig, []
+    monkeypatch.setattr(
+        Figure, "savefig", lambda figure, *a, **k: (seen.append(figure), save(figure, *a, **k))
+    )
+    lean = 10.0 * np.exp(-np.linspace(0.0, 5.0, 500))
+    shown = trial(lean)
+    trial_report.write(shown, verdict(shown), 2.4, "a test", tmp_path / "trial.png")
+    seen[0].draw_without_rendering()
+    *rows, space = seen[0].axes
+    for axes in rows:
+        assert axes.get_legend().get_window_extent().y0 > axes.get_window_extent().y1 - 1.0
+    page = seen[0].bbox
+    for name in "xyz":
+        box = getattr(space, f"{name}axis").label.get_window_extent()
+        assert page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0

@@ -241,6 +241,10 @@ def test_identify_live_finds_the_plant_that_runs(nodes, tmp_path):
     known += ["--set", f"cart.mass={ask(SIMULATOR, 'cart.mass') / 1.1}", "--waiting", "120"]
     assert main(["identify", *words, *known, "--out", str(tmp_path / "plant.yaml")]) == 0
     assert ask(CONTROLLER, "excitation.amplitude") == 0.0
+    about = json.loads((tmp_path / "run.npz-metadata.json").read_text())
+    titles = {column["titles"] for column in about["tableSchema"]["columns"]}
+    assert {"t [s]", "x [m]", "qw", "Fx [N]"} <= titles
+    assert about["dc:description"].startswith("rbdyn_ros identify --live=")
     found = json.loads(fit.read_text())["parameters"]
     assert found["cart.mass"]["value"] == pytest.approx(ask(SIMULATOR, "cart.mass"), rel=1e-3)
     assert found["delay"]["value"] == pytest.approx(0.0, abs=1e-4)

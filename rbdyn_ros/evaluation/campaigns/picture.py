@@ -9,7 +9,7 @@ import numpy as np
 from rbdyn_ros.evaluation.campaigns import quantities
 from rbdyn_ros.evaluation.campaigns.plan import Axis, CampaignPlan, numbers
 from rbdyn_ros.evaluation.campaigns.store import ENDS, MEANING, CampaignResults, interval, titles
-from rbdyn_ros.figures import PALETTE, RED, axis_label, canvas, save
+from rbdyn_ros.figures import PALETTE, RED, axis_label, canvas, draw_legend, label_axes, save
 from rbdyn_ros.types import Array
 
 # greys, which the map does not have, and one that stands out
@@ -35,7 +35,17 @@ def write(results: CampaignResults, path: Path) -> None:
             _curves(figure, results, facets, numeric[0].name, np.sort(numeric[0].values))
         else:
             _draw(figure, results, facets)
+    _legend(figure)
     save(figure, path, f"Campaign of {plan.size} samples", dpi=130)
+
+
+def _legend(figure) -> None:
+    """Draw a legend of all panels below them."""
+    found = [axes.get_legend_handles_labels() for axes in figure.axes]
+    shown = {label: handle for pair in found for handle, label in zip(*pair)}
+    if shown:
+        place = {"loc": "outside lower center", "ncols": 4}
+        draw_legend(figure, shown.values(), shown.keys(), **place)
 
 
 def label(plan: CampaignPlan, name: str) -> str:
@@ -81,11 +91,8 @@ def _maps(figure, results: CampaignResults, facets: dict, numeric: list) -> None
         if single:
             _shade(axes, results, where, cells)
         part = results.success[where].sum() / max(1, results.computed[where].sum())
-        axes.set(
-            xlabel=label(results.plan, x.name),
-            ylabel=label(results.plan, y.name),
-            title=f"{title}: {100 * part:.2f} % settle",
-        )
+        words = label(results.plan, x.name), label(results.plan, y.name)
+        label_axes(axes, *words, f"{title}: {100 * part:.2f} % settle")
     figure.colorbar(
         image, ax=figure.axes, label="settled after [s]" if single else "part that settles [–]"
     )
@@ -124,18 +131,15 @@ def _edges(axis: Axis) -> Array:
 def _shade(axes, results: CampaignResults, where: Array, cells: _Cells) -> None:
     """Shade the cells of those that did not settle by how they ended."""
     from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Patch
 
-    patches = []
     for code, word in enumerate(ENDS[1:], start=1):
         chosen = where & (results.ended == code)
         if chosen.any():
             cells.draw(
                 axes, cells.mean(results.ended, chosen), cmap=ListedColormap([SHADES[word]])
             )
-            patches.append(Patch(color=SHADES[word], label=MEANING[word]))
-    if patches:
-        axes.legend(handles=patches, loc="upper right", fontsize="small", framealpha=0.9)
+            # of the legend
+            axes.plot([], [], "s", color=SHADES[word], markersize=8, label=MEANING[word])
 
 
 def _curves(figure, results: CampaignResults, facets: dict, name: str, values: Array) -> None:
@@ -147,10 +151,9 @@ def _curves(figure, results: CampaignResults, facets: dict, name: str, values: A
         _curve(
             above, below, results, [where & (column == value) for value in values], values, title
         )
-    above.set(ylabel="part that settles [–]", ylim=(-0.02, 1.02))
-    below.set(xlabel=label(results.plan, name), ylabel="settled after [s]")
-    above.legend()
-    below.legend(title="median; dotted: 95 %", fontsize="small")
+    label_axes(above, "", "part that settles [–]")
+    above.set_ylim(-0.02, 1.02)
+    label_axes(below, label(results.plan, name), "settled after [s]: median, and 95 % dotted")
 
 
 def _curve(above, below, results: CampaignResults, groups: list, at: Array, title: str) -> None:
@@ -191,15 +194,13 @@ def _draw(figure, results: CampaignResults, facets: dict) -> None:
             bins = np.searchsorted(edges, columns[name], side="right").clip(1, BINS)
             groups = [where & (bins == i + 1) & results.computed for i in range(BINS)]
             _draw_part(axes, results, groups, 0.5 * (edges[:-1] + edges[1:]), title)
-        axes.set(
-            xlabel=label(results.plan, name), ylabel="part that settles [–]", ylim=(-0.02, 1.02)
-        )
-    if names:
-        figure.axes[0].legend()
-    else:
+        label_axes(axes, label(results.plan, name), "part that settles [–]")
+        axes.set_ylim(-0.02, 1.02)
+    if not names:
         axes = figure.subplots()
         groups = [where & results.computed for where in facets.values()]
         axes.bar(
             list(facets), [results.success[group].sum() / max(1, group.sum()) for group in groups]
         )
-        axes.set(ylabel="part that settles [–]", ylim=(-0.02, 1.02))
+        label_axes(axes, "", "part that settles [–]")
+        axes.set_ylim(-0.02, 1.02)

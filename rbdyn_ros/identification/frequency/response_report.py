@@ -201,15 +201,17 @@ def response_columns(measured: Measured) -> dict[str, Array]:
 
 
 COLORS = {"x": BLUE, "y": ORANGE}
-OUTPUT_COLORS = dict(zip(OUTPUTS, (*COLORS.values(), GREEN, PURPLE)))
+COMPLEMENTARY_COLORS = {"x": GREEN, "y": PURPLE}  # of T, and of the tilt
+OUTPUT_COLORS = dict(zip(OUTPUTS, (*COLORS.values(), *COMPLEMENTARY_COLORS.values())))
+OVER_LINES = {"loc": "upper right", "frameon": True, "framealpha": 1.0, "edgecolor": "none"}
 _DASHES = {"color": GREY, "linestyle": "--", "linewidth": 1.0}
 
 
 def draw(measured: Measured):
-    """Return a Matplotlib figure, 12 by 7 inches: dots are measured, the dashed line is (F.7) or
-    (F.13), red lines are the margins.
+    """Return a Matplotlib figure, 9.6 by 5.6 inches: dots are measured, the dashed line is (F.7)
+    or (F.13), red lines are the margins.
     """
-    drawn = canvas(12.0, 7.0, dpi=110)
+    drawn = canvas(9.6, 5.6, dpi=140)
     (size, nyquist, load), (phase, both, noise) = drawn.subplots(2, 3)
     size.sharex(phase)
     panels = (size, phase, nyquist), (both, load, noise)
@@ -231,9 +233,10 @@ def _draw_force(panels, response: Response, theory: Callable | None) -> None:
         color = COLORS[axis]
         L, P = response.loop[:, i, i], response.plant[:, "xy".index(axis), i]
         _draw_loop(panels[0], f, loops[:, i], axis, **_dots(color, i > 0))
-        style = {"color": color, "linewidth": _width(i)}
+        style = _line(color, i)
         both.semilogx(f, _decibels(S[:, i, i]), label=f"|S|, {axis}", **style)
-        both.semilogx(f, _decibels(T[:, i, i]), linestyle=":", label=f"|T|, {axis}", **style)
+        of_T = _line(COMPLEMENTARY_COLORS[axis], i)
+        both.semilogx(f, _decibels(T[:, i, i]), label=f"|T|, {axis}", **of_T)
         load.loglog(f, abs(P * S[:, i, i]), label=axis, **style)
         noise.loglog(f, abs(L / P * S[:, i, i]), label=axis, **style)
     _draw_margins(panels[0], f, loops[:, 0])
@@ -245,16 +248,17 @@ def _draw_force(panels, response: Response, theory: Callable | None) -> None:
     _label(both, "sensitivities", "dB")
     _label(load, "|P S|: force to cart", "m/N")
     _label(noise, "|C S|: cart's measurement to force", "N/m")
-    for axes in (size, both, load, noise):
+    draw_legend(nyquist, *size.get_legend_handles_labels(), **OVER_LINES)
+    for axes in (both, load, noise):
         draw_legend(axes)
 
 
 def _draw_outputs(panels, outputs: OutputResponse, theory: Callable | None) -> None:
-    (size, *_), (sensitivity, noise, _) = panels
+    (size, _, nyquist), (sensitivity, noise, _) = panels
     f, loops = outputs.frequency, outputs.loops
     for i, name in enumerate(OUTPUTS):
         color, label = OUTPUT_COLORS[name], name.replace("_", " ")
-        style = {"color": color, "linewidth": _width(i), "label": label}
+        style = {**_line(color, i % 2), "label": label}
         S = outputs.sensitivity[:, i, i]
         _draw_loop(panels[0], f, loops[:, i], label, **_dots(color, i % 2 > 0))
         sensitivity.semilogx(f, _decibels(S), **style)
@@ -267,8 +271,9 @@ def _draw_outputs(panels, outputs: OutputResponse, theory: Callable | None) -> N
     _frame(panels[0], alpha, "loop |l| of one measurement", "arg l")
     _label(sensitivity, "|S| of each measurement", "dB")
     _label(noise, "its error to the force", "N/m, N/rad")
-    for axes in (size, sensitivity, noise):
-        draw_legend(axes)
+    draw_legend(nyquist, *size.get_legend_handles_labels(), **OVER_LINES)
+    draw_legend(sensitivity, loc="lower right")
+    draw_legend(noise, loc="upper left")
 
 
 def _draw_loop_at_force(axes, response: Response, theory: Callable | None) -> None:
@@ -280,16 +285,20 @@ def _draw_loop_at_force(axes, response: Response, theory: Callable | None) -> No
         axes.semilogx(dense, _decibels(theory(dense)), label="theory", **_DASHES)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     _label(axes, "loop at the force, |L| = |C P|", "dB")
-    draw_legend(axes)
+    draw_legend(axes, loc="lower left")
 
 
-def _width(i: int) -> float:
-    """Return the width of the line of an axis: y is drawn over x, which stays visible below."""
-    return 1.0 if i % 2 else 2.5
+def _line(color: str, i: int) -> dict[str, Any]:
+    """Return the style of the line of an axis: y is dashed over x, which shows in its gaps."""
+    return {"color": color, "linewidth": 1.8, "linestyle": (0, (4, 4)) if i else "-"}
 
 
-def _dots(color: str, is_small: bool) -> dict:
-    return {"color": color, "marker": ".", "markersize": 4 if is_small else 6, "linestyle": ""}
+def _dots(color: str, is_small: bool) -> dict[str, Any]:
+    """Return the style of the dots of an axis: those of y are small, within the rings of x."""
+    if is_small:
+        return {"color": color, "marker": ".", "markersize": 4, "linestyle": ""}
+    ring = {"marker": "o", "markersize": 5, "markerfacecolor": "none", "markeredgewidth": 0.9}
+    return {"color": color, "linestyle": "", **ring}
 
 
 def _draw_loop(panels, f: Array, L: Array, label: str, **style: Any) -> None:
@@ -325,7 +334,13 @@ def _draw_margins(panels, f: Array, L: Array) -> None:
         decibels = 20.0 * np.log10(gain)
         size.plot(2 * [place], [-decibels, 0.0], **style)
         # |L| falls from left to right: above 0 dB the room is on the left, below it on the right
-        _annotate(size, f"{decibels:+.1f} dB", place, -0.5 * decibels, is_left=decibels < 0.0)
+        _annotate(
+            size,
+            f"{decibels:+.1f} dB".replace("-", "−"),
+            place,
+            -0.5 * decibels,
+            is_left=decibels < 0.0,
+        )
 
 
 def _annotate(axes, text: str, x: float, y: float, is_left: bool = False) -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from rbdyn_ros.evaluation.campaigns import picture, store
 from rbdyn_ros.evaluation.campaigns.plan import Axis, CampaignPlan, Draw
@@ -76,9 +77,19 @@ def test_the_interval_of_nothing():
     ),
     ids=("map of times", "map of parts", "curves", "bins", "choices", "one point"),
 )
-def test_every_kind_of_campaign_has_a_picture(found, tmp_path):
+def test_every_kind_of_campaign_has_a_picture(found, tmp_path, monkeypatch):
+    """Its legend is beside the panels, not over what they show."""
+    save, seen = Figure.savefig, []
+    monkeypatch.setattr(
+        Figure, "savefig", lambda figure, *a, **k: (seen.append(figure), save(figure, *a, **k))
+    )
     picture.write(found, tmp_path / "campaign.png")
     assert (tmp_path / "campaign.png").stat().st_size > 8000
+    seen[0].draw_without_rendering()
+    boxes = [axes.get_window_extent() for axes in seen[0].axes]
+    assert not any(axes.get_legend() for axes in seen[0].axes)
+    for legend in seen[0].legends:
+        assert not any(legend.get_window_extent().overlaps(box) for box in boxes)
 
 
 DRAWN_LAWS = Draw("controller", "choice", ("lqr", "pd"))
