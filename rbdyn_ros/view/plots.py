@@ -199,7 +199,7 @@ class Plots:
                 "y": uplot.Scale(auto=True, range=_soft_range(*plot.least)),
                 "marks": uplot.Scale(auto=False, range=(0.0, 1.0)),
             },
-            axes=(time, uplot.Axis(size=62, space=15)),
+            axes=(time, uplot.Axis(size=62, space=11)),
             legend=uplot.Legend(show=False),
             height=HIGHEST,
             padding=(16, 12, 3, 0),

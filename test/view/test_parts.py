@@ -20,7 +20,7 @@ from rbdyn_ros.view.dialogs import Dialogs  # noqa: E402
 from rbdyn_ros.view.drawing import GRID, RAILS, Drawing  # noqa: E402
 from rbdyn_ros.view.keys import LAWS, Keys  # noqa: E402
 from rbdyn_ros.view.meshes import shape  # noqa: E402
-from rbdyn_ros.view.source import Control, SceneState, Shape, Source  # noqa: E402
+from rbdyn_ros.view.source import Control, PointForce, SceneState, Shape, Source  # noqa: E402
 from rbdyn_ros.view.toolbar import Toolbar, status_html  # noqa: E402
 
 VIEWER = defaults(TABLES["viewer"])
@@ -47,6 +47,17 @@ def test_arrows_are_scaled_to_the_weight_and_leave_the_rod_visible(server, mass,
     start, end = np.asarray(drawing._arrows["joint"].points)[0]
     ratio = 0.2 if load == 1.0 else 0.5
     assert np.linalg.norm(end - start) == pytest.approx(ratio * drawn.rod_length)
+
+
+def test_a_push_is_drawn_where_it_acts_and_moves_with_the_cart(server):
+    drawing = Drawing(server.scene, dict(VIEWER))
+    push = PointForce((1.2, -0.3, 1.7), (9.81, 0.0, 0.0))
+    drawing.draw(SceneState(0.0, cart=(1.0, -0.5), disturbance=push), None, None)
+    arrow = drawing._arrows["disturbance"]
+    assert arrow.name.startswith(drawing._cart.name + "/")
+    start, end = np.asarray(arrow.points)[0]
+    assert start + drawing._cart.position == pytest.approx(push.point)
+    assert end - start == pytest.approx((VIEWER["arrow.scale"] * Shape().rod_length, 0.0, 0.0))
 
 
 def test_a_dark_page_has_a_dark_ground_and_a_light_one_a_light_one_again(server):
