@@ -15,6 +15,7 @@ from rbdyn_ros.view.source import Source
 
 LAWS = ("lqr", "nested_lqr", "pd", "mpc", "swing_up")  # of the keys 1 to 5
 TITLE = "What can be done here"
+NEXT = ",\u00a0"  # at which the page breaks no line
 Refuse = Callable[[Any, str, str], None]
 
 
@@ -89,7 +90,7 @@ class Keys:
             "",
             "| key | |",
             "|---|---|",
-            *(f"| {', '.join(hotkeys)} | {label} |" for label, hotkeys in bound.items()),
+            *(f"| {NEXT.join(hotkeys)} | {label} |" for label, hotkeys in bound.items()),
             "| Ctrl+K | All commands |",
             "",
             "doc/view.md has more.",

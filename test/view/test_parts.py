@@ -146,7 +146,7 @@ def test_keys_do_what_the_help_says(server):
     assert source.done == ["pause", "resume", ("law", "mpc")]
     assert bound["N"].act(client) == "nothing here takes single steps"
     words = keys._help()
-    assert all(f"| {key.label} |" in words for key in keys.keys) and "space, P" in words
+    assert all(f"| {key.label} |" in words for key in keys.keys) and "space,\u00a0P" in words
     assert "Click" not in words  # for no set point is taken
 
 
