@@ -346,7 +346,9 @@ def test_what_was_recorded_is_saved_at_once(tab, loop, tmp_path):
 
 @pytest.mark.parametrize("is_recording", [False, True])
 def test_all_plots_are_seen_in_a_window_of_1280_times_800(browser, shown, tmp_path, is_recording):
-    """Each below its own heading, also below the row that a recording adds."""
+    """Each below its own heading, also below the row that a recording adds; its button shows it
+    larger.
+    """
     page = shown[1]
     if is_recording:
         rows = "".join(f"{0.1 * i},0,0,1,0,0,0,0,0,1\n" for i in range(11))
@@ -368,6 +370,12 @@ def test_all_plots_are_seen_in_a_window_of_1280_times_800(browser, shown, tmp_pa
                 return len(heads) == count and end <= 800.0 and np.ptp(below) < 2.0
 
             assert until(is_placed)
+            small = frames.first.bounding_box()
+            frames.first.hover()
+            frames.first.get_by_role("button").click()
+            large = tab.get_by_role("dialog").locator(".uplot-container")
+            large.wait_for()
+            assert until(lambda: large.bounding_box()["height"] > 1.5 * small["height"])
     finally:
         if is_recording:
             page.close()

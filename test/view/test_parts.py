@@ -96,8 +96,9 @@ def test_all_plots_fit_a_window_of_800_pixels(server, is_all_known):
     drawn.draw()
     shown = [handle for handle in drawn._handles if handle.visible]
     assert len(shown) == (7 if is_all_known else 3)  # tilt, cart, and the one with the time
-    assert sum(handle.height + plots.FRAME for handle in shown) <= plots.ROOM
-    assert min(handle.height for handle in shown) > 40
+    heights = [plots.WIDTH / handle.aspect for handle in shown]
+    assert sum(height + plots.FRAME for height in heights) <= plots.ROOM + 1e-6
+    assert min(heights) > 40
 
 
 class _Laws(Source):
