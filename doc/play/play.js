@@ -160,8 +160,8 @@ async function main() {
     }
     const tilt = radToDeg(Math.atan2(Math.hypot(s[4], s[5]), s[6])), t = s[16];
     if (t > (path.at(-1)?.t ?? -1)) {
-      path = [...path.filter((then) => then.t > t - PLOTTED), { t, tilt, tip }];
-      const trail = path.filter((then) => then.t > t - TRAIL).map((then) => then.tip.toArray());
+      path = [...path.filter((then) => then.t > t - PLOTTED), { t, tilt, tip, length: values.length }];
+      const trail = path.filter((then) => then.t > t - TRAIL && then.length === values.length).map((then) => then.tip.toArray());
       parts.trail.geometry.dispose();
       parts.trail.geometry = new LineSegmentsGeometry();
       parts.trail.geometry.setPositions(trail.slice(1).flatMap((end, i) => [...trail[i], ...end]));

@@ -39,7 +39,8 @@ _UNSEEN = 1e-4  # [m], and of a quaternion: a change that is a small part of a p
 _NO_SHAPE = Shape(
     math.nan, math.nan, math.nan, math.nan, math.nan
 )  # all of a shape differs from it
-_AT_THE_CART = ("applied", "commanded", "joint")  # arrows that are drawn in the cart's frame
+# arrows that are drawn in the cart's frame, so that none lags behind it in a slow browser
+_AT_THE_CART = ("applied", "commanded", "disturbance", "joint")
 
 
 class DragSpring(NamedTuple):
@@ -213,7 +214,8 @@ class Drawing:
             self._write(self._target, "position", (*at, -CART[2] + 0.004))
 
     def _draw_forces(self, state: SceneState) -> None:
-        acting = state.applied, state.commanded, state.disturbance, state.joint, state.contacts
+        push = _relative(state.disturbance, state.cart) if state.disturbance else None
+        acting = state.applied, state.commanded, push, state.joint, state.contacts
         shape = state.shape
         scale = self._options["arrow.scale"] * shape.rod_length / shape.weight  # [m/N]
         if (*acting, scale) == self._acting:
@@ -223,7 +225,7 @@ class Drawing:
         loads: dict[str, list[PointForce]] = {
             "applied": [PointForce(ZERO, (*state.applied, 0.0))],
             "commanded": [PointForce((0.0, 0.0, -CART[2]), (*state.commanded, 0.0))],
-            "disturbance": [state.disturbance] if state.disturbance else [],
+            "disturbance": [push] if push else [],
             "joint": [PointForce(ZERO, state.joint)] if state.joint else [],
             "contact": list(state.contacts),
         }
@@ -293,6 +295,12 @@ def _is_different(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray):
         return a.shape != b.shape or not np.abs(a - b).max() <= _UNSEEN
     return a != b
+
+
+def _relative(load: PointForce, cart: tuple[float, float]) -> PointForce:
+    """Return a force whose point is given from the cart."""
+    x, y, z = load.point
+    return load._replace(point=(x - cart[0], y - cart[1], z))
 
 
 def _arrows(

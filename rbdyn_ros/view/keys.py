@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import viser
 
-from rbdyn_ros.view.server import Writer
+from rbdyn_ros.view.dialogs import Dialogs
 from rbdyn_ros.view.source import Source
 
 LAWS = ("lqr", "nested_lqr", "pd", "mpc", "swing_up")  # of the keys 1 to 5
 TITLE = "What can be done here"
+NEXT = ",\u00a0"  # at which the page breaks no line
 Refuse = Callable[[Any, str, str], None]
 
 
@@ -34,12 +35,11 @@ class Keys:
         gui: viser.GuiApi,
         source: Source,
         refuse: Refuse,
-        write: Writer,
+        dialogs: Dialogs,
         show: Mapping[str, Callable[[viser.ClientHandle], None]],
     ):
         """Bind the keys; `show` has what the page itself does, by its button."""
-        self._source, self._write = source, write
-        self._modals: dict[int, Any] = {}  # the help that is open, by the browser's number
+        self._source, self._dialogs = source, dialogs
         self.keys = (
             Key("space", "Pause or play", lambda client: self._toggle()),
             Key("P", "Pause or play", lambda client: self._toggle()),
@@ -53,6 +53,7 @@ class Keys:
             Key("F", "Camera follows the cart, or stays", show["Follow"]),
             Key("L", "Light or dark", show["Dark"]),
             Key("H", "This help, or its end", self.toggle_help),
+            Key("escape", "Close what is open over the page", lambda client: self._close(client)),
         )
         for key in self.keys:
             self._bind(gui, key, refuse)
@@ -69,25 +70,12 @@ class Keys:
         return self._source.pause() if is_playing else self._source.resume()
 
     def toggle_help(self, client: viser.ClientHandle) -> None:
-        """Open the help in a browser, or close it."""
-        self._write(self._toggle_help, client)
+        """Open the help in a browser, or close what is open there."""
+        if not self._dialogs.close(client):
+            self._dialogs.show(client, TITLE, self._help())
 
-    def _toggle_help(self, client: viser.ClientHandle) -> None:
-        if modal := self._modals.pop(client.client_id, None):
-            modal.close()
-            return
-        with client.gui.add_modal(TITLE) as modal:
-            client.gui.add_markdown(self._help())
-            done = client.gui.add_button("Close")
-        self._modals[client.client_id] = modal
-
-        @done.on_click
-        async def _(event: viser.GuiEvent) -> None:
-            self._toggle_help(client)
-
-    def forget(self, client: viser.ClientHandle) -> None:
-        """Forget a browser that has left."""
-        self._modals.pop(client.client_id, None)
+    def _close(self, client: viser.ClientHandle) -> None:
+        self._dialogs.close(client)
 
     def _help(self) -> str:
         source = self._source
@@ -102,7 +90,7 @@ class Keys:
             "",
             "| key | |",
             "|---|---|",
-            *(f"| {', '.join(hotkeys)} | {label} |" for label, hotkeys in bound.items()),
+            *(f"| {NEXT.join(hotkeys)} | {label} |" for label, hotkeys in bound.items()),
             "| Ctrl+K | All commands |",
             "",
             "doc/view.md has more.",

@@ -28,13 +28,14 @@ from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.schema import by_name, check, defaults
 from rbdyn_ros.types import Vector
+from rbdyn_ros.view.dialogs import Dialogs
 from rbdyn_ros.view.drawing import DragSpring, Drawing
 from rbdyn_ros.view.keys import Keys
 from rbdyn_ros.view.panel import Panel
-from rbdyn_ros.view.plots import Plots
+from rbdyn_ros.view.plots import ROOM, Plots
 from rbdyn_ros.view.server import Writer, give_memory_back, start
 from rbdyn_ros.view.source import REFUSED, ZERO, Control, SceneState, Source
-from rbdyn_ros.view.toolbar import Toolbar
+from rbdyn_ros.view.toolbar import TIME_ROW, Toolbar
 
 PLOT_PERIOD, WORD_PERIOD, PANEL_PERIOD = 0.2, 0.1, 0.5  # [s] from one writing to the next
 MEMORY_PERIOD = 60.0  # [s]
@@ -45,14 +46,18 @@ CAMERA = (3.6, -4.6, 2.4), (0.0, 0.0, 0.95)  # [m] where it is, what it looks at
 # on an upright screen, whose lower third the panel covers
 PORTRAIT, PHONE = 1.2, ((5.9, -7.6, 1.9), (0.0, 0.0, -1.05))
 # For what viser has no option: on a phone its panel covers 60 % of the height, and 320 px of the
-# width; a tab that is clicked keeps the focus, and with it the space bar.
+# width; a tab that is clicked keeps the focus, and with it the space bar; a canvas captures a
+# finger by itself, which viser takes for a gesture of its own and then for no tap.
 SUITED = """
 <style>
 [style*="max-height: 60%"] { max-height: 36% !important; width: 100% !important; }
 [style*="max-height: 60%"] [style*="width: 20em"] { width: 100% !important; }
 </style>
 <img hidden alt="" src="data:," onerror="document.addEventListener('click', click =>
-    click.detail && click.target.closest('[role=tab]')?.blur())">
+    click.detail && click.target.closest('[role=tab]')?.blur());
+    document.addEventListener('pointerdown', down => down.target.matches('canvas')
+    && down.target.hasPointerCapture(down.pointerId)
+    && down.target.releasePointerCapture(down.pointerId), true)">
 """
 VIEWER = TABLES["viewer"]
 FOLLOWED = 0.005  # [m] by which the cart moves before the camera does
@@ -101,6 +106,7 @@ class Page:
         self.url = f"http://{self.options['host']}:{self._server.get_port()}"
         self._grab: Grab | None = None
         self._phones: set[int] = set()  # the browsers' numbers
+        self._dialogs = Dialogs(self._write)
         self._drawn: SceneState | None = None
         self._next_event = 0
         self._ended = threading.Event()
@@ -166,14 +172,22 @@ class Page:
             "Follow": lambda client: self._toggle("camera.follow"),
             "Dark": lambda client: self._toggle("dark"),
         }
-        self._keys = Keys(gui, self.source, self._say_refusal, self._write, show)
-        show["Help"] = self._keys.toggle_help
-        refuse = self._say_refusal
-        self._toolbar = Toolbar(gui, self.source, refuse, self._write, self.options, show)
+        keys = Keys(gui, self.source, self._say_refusal, self._dialogs, show)
+        show["Help"] = keys.toggle_help
+        self._toolbar = Toolbar(
+            gui,
+            self.source,
+            self._say_refusal,
+            self._write,
+            self.options,
+            self._dialogs,
+            show,
+        )
         tabs = gui.add_tab_group()
         has_second = self.source.ghost() is not None
+        room = ROOM - TIME_ROW * self.source.can_seek
         with tabs.add_tab("Plots"):
-            self._plots = Plots(gui, has_second)
+            self._plots = Plots(gui, has_second, room)
         parameters = tabs.add_tab("Parameters")
         self._panel = Panel(gui, parameters, self.source, self._write)
         self._panel.refresh()
@@ -185,14 +199,14 @@ class Page:
 
         @server.on_client_connect
         async def _(client: viser.ClientHandle) -> None:
-            if client.camera.image_height > PORTRAIT * client.camera.image_width:
+            if _is_upright(client.camera):  # before the panel of a wide screen takes its part
                 self._phones.add(client.client_id)
                 client.camera.on_update(_suit_phone)
                 _move_camera(client, *PHONE)
 
         @server.on_client_disconnect
         async def _(client: viser.ClientHandle) -> None:
-            self._keys.forget(client)
+            self._dialogs.forget(client)
             self._phones.discard(client.client_id)
 
         @server.scene.on_click()
@@ -217,7 +231,8 @@ class Page:
     def _show_home(self, client: viser.ClientHandle) -> None:
         """Put the camera of a browser where it was at the start, relative to a followed cart."""
         x, y = self._drawn.cart if self._drawn and self.options["camera.follow"] else (0.0, 0.0)
-        (px, py, pz), (lx, ly, lz) = PHONE if client.client_id in self._phones else CAMERA
+        is_phone = client.client_id in self._phones and _is_upright(client.camera)
+        (px, py, pz), (lx, ly, lz) = PHONE if is_phone else CAMERA
         self._write(_move_camera, client, (px + x, py + y, pz), (lx + x, ly + y, lz))
 
     def _follow(self, state: SceneState) -> None:
@@ -385,12 +400,17 @@ def spring_force(stiffness: float, limit: float, point: Vector, pointer: Vector)
     return limit_force((x, y, z), limit)[0]
 
 
+def _is_upright(camera: viser.CameraHandle) -> bool:
+    return camera.image_height > PORTRAIT * camera.image_width
+
+
 async def _suit_phone(camera: viser.CameraHandle) -> None:
-    """Move a camera that a phone reports at the place for wide screens, which its browser may
-    have applied after the one for phones.
+    """Move a phone's camera that is at the start for the other kind of screen: the phone was
+    turned, or its browser has applied the place for wide screens after that for phones.
     """
-    if np.allclose((camera.position, camera.look_at), CAMERA, atol=1e-3):
-        _move_camera(camera.client, *PHONE)
+    own, other = (PHONE, CAMERA) if _is_upright(camera) else (CAMERA, PHONE)
+    if np.allclose((camera.position, camera.look_at), other, atol=1e-3):
+        _move_camera(camera.client, *own)
 
 
 def _move_camera(client: viser.ClientHandle, position: Vector, look_at: Vector) -> None:

@@ -14,6 +14,8 @@ from rbdyn_ros.view.source import IMPACT, PUSH, WATCHDOG, Event, SceneState
 
 SPAN, RATE = 10.0, 20.0  # [s] shown; [Hz] at which samples are kept
 POINTS = int(SPAN * RATE)
+MARGIN = 0.625  # [em] of viser's plots, into which that of a heading collapses
+WIDTH = 363  # [px] of a plot in the panel
 # [px] what a window 800 high leaves for all plots; the highest of one, its frame, the axis of time
 ROOM, HIGHEST, FRAME, TIME_AXIS = 462, 118, 11, 24
 _BLUE, _ORANGE, _GREEN, _RED = "#2f74e0", "#e07a2e", "#288c50", "#d62828"
@@ -85,9 +87,9 @@ PLOTS = (
 class Plots:
     """The plots of one page, and the samples of the last seconds."""
 
-    def __init__(self, gui: viser.GuiApi, has_second: bool = False):
-        """Add the plots; `has_second` adds the curves of a second run, dashed."""
-        self._has_second = has_second
+    def __init__(self, gui: viser.GuiApi, has_second: bool = False, room: int = ROOM):
+        """Add the plots, in `room` [px]; `has_second` adds the curves of a second run, dashed."""
+        self._has_second, self._room = has_second, room
         self._samples: deque[tuple[float, ...]] = deque(maxlen=POINTS)
         self._events: deque[Event] = deque(maxlen=100)
         self._shown: tuple[bool, ...] = ()  # of each plot, whether it is
@@ -146,10 +148,11 @@ class Plots:
         if shown == self._shown:
             return
         self._shown = shown
-        height = min(HIGHEST, (ROOM - TIME_AXIS) // sum(shown) - FRAME)
+        height = min(HIGHEST, (self._room - TIME_AXIS) // sum(shown) - FRAME)
         for plot, heading, handle, is_shown in zip(PLOTS, self._headings, self._handles, shown):
             heading.visible = handle.visible = is_shown
-            handle.height = height + TIME_AXIS * (plot is PLOTS[-1])
+            # by its aspect, so that a plot that is enlarged is higher as well
+            handle.aspect = WIDTH / (height + TIME_AXIS * (plot is PLOTS[-1]))
 
     def _drawn(self, plot: Plot, first: Any, second: Any) -> list[tuple[Curve, Any]]:
         """Return the curves of a plot, each with what it is drawn of."""
@@ -167,7 +170,8 @@ class Plots:
         if plot is PLOTS[0]:
             words.append(f"the last {SPAN:g} s{'; second run dashed' * self._has_second}")
         return (
-            "<div style='position:relative;height:0;z-index:1;pointer-events:none'>"
+            f"<div style='position:relative;height:0;margin-top:{MARGIN}em;z-index:1;"
+            "pointer-events:none'>"
             "<span style='position:absolute;left:6.6em;top:0.45em;font-size:0.75em;"
             f"white-space:nowrap'>{' &nbsp;'.join(words)}</span></div>"
         )
@@ -197,10 +201,10 @@ class Plots:
                 "y": uplot.Scale(auto=True, range=_soft_range(*plot.least)),
                 "marks": uplot.Scale(auto=False, range=(0.0, 1.0)),
             },
-            axes=(time, uplot.Axis(size=62, space=15)),
+            axes=(time, uplot.Axis(size=62, space=9)),
             legend=uplot.Legend(show=False),
-            height=HIGHEST,
-            padding=(16, 12, 3, 0),
+            aspect=WIDTH / HIGHEST,
+            padding=(16, 12, 4, 0),
         )
 
 

@@ -8,10 +8,12 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import viser
 
+from rbdyn_ros.view.dialogs import Dialogs
 from rbdyn_ros.view.drawing import ARROWS
 from rbdyn_ros.view.server import Writer
 from rbdyn_ros.view.source import Event, SceneState, Source
@@ -19,6 +21,7 @@ from rbdyn_ros.view.source import Event, SceneState, Source
 RATES = ("0.1", "0.25", "0.5", "1", "2", "5", "10")
 SHOWN = 14  # newest events in words
 LINES = 5  # of the words above the buttons: two on the state, three for what is wrong
+TIME_ROW = 28  # [px] in height that the slider for the time of a recording takes
 RENDERING = 30.0  # [s] for a picture; without a graphics card it takes more than ten
 PAUSE, PLAY, RECORD, STOP = "Pause", "Play", "Record", "Stop"
 FOLLOW, STAY = "Follow", "Stay"
@@ -39,11 +42,12 @@ class Toolbar:
         refuse: Refuse,
         write: Writer,
         options: dict[str, Any],
+        dialogs: Dialogs,
         show: Mapping[str, Callable[[viser.ClientHandle], None]],
     ):
         """Add the words and buttons; `show` has what the page itself does, by its button."""
         self._source, self._refuse, self._do = source, refuse, write
-        self._options = options
+        self._options, self._dialogs = options, dialogs
         self._events: deque[Event] = deque(maxlen=SHOWN)
         self._words = gui.add_html("")
         self._events_html: Any = None
@@ -186,7 +190,7 @@ class Toolbar:
             return
         name, content = self._source.stop_recording()
         if content:
-            self._do(client.send_file_download, name, content)
+            self._do(_save, client, name, content)
         else:
             self._refuse(client, STOP, "nothing was recorded: time stood still")
 
@@ -195,20 +199,9 @@ class Toolbar:
         if not text:
             self._refuse(client, "YAML", "there are no parameters here that could be saved")
             return
-        self._do(self._open_modal, client, text)
-
-    def _open_modal(self, client: viser.ClientHandle, text: str) -> None:
-        with client.gui.add_modal("State and parameters") as modal:
-            client.gui.add_markdown(f"```yaml\n{text}\n```")
-            save, done = client.gui.add_button("Save as file"), client.gui.add_button("Close")
-
-        @save.on_click
-        async def _(event: viser.GuiEvent) -> None:
-            client.send_file_download("state.yaml", text.encode())
-
-        @done.on_click
-        async def _(event: viser.GuiEvent) -> None:
-            modal.close()
+        save = partial(_save, client, "state.yaml", text.encode())
+        shown = f"```yaml\n{text}\n```"
+        self._dialogs.show(client, "State and parameters", shown, {"Save as file": save})
 
     def _save_picture(self, client: viser.ClientHandle) -> None:
         """Let the browser render its view, and save it."""
@@ -221,7 +214,12 @@ class Toolbar:
             return self._refuse(client, "Picture", late)
         file = io.BytesIO()
         Image.fromarray(pixels).save(file, "png")
-        self._do(client.send_file_download, "view.png", file.getvalue())
+        self._do(_save, client, "view.png", file.getvalue())
+
+
+def _save(client: viser.ClientHandle, name: str, content: bytes) -> None:
+    """Let the browser save a file."""
+    client.send_file_download(name, content, save_immediately=True)
 
 
 def status_html(source: Source, state: SceneState | None) -> str:
@@ -234,7 +232,8 @@ def status_html(source: Source, state: SceneState | None) -> str:
         return _box(f"{head}<br><span style='color:{_IDLE}'>{waiting}</span>", LINES)
     is_said = any(state.status in problem.what for problem in state.problems)
     status = _status(state.status.partition(":")[0] if is_said else state.status)
-    lines = [f"{head} &nbsp; {status} &nbsp; t&nbsp;=&nbsp;{state.time:.2f}&nbsp;s"]
+    digits = 2 if state.status.startswith("playing") else 3  # in which a step is seen
+    lines = [f"{head} &nbsp; {status} &nbsp; t&nbsp;=&nbsp;{state.time:.{digits}f}&nbsp;s"]
     x, y = (round(part, 2) + 0.0 for part in state.cart)  # no -0.00
     lines.append(f"tilt {math.degrees(state.tilt):.1f}&deg;, cart ({x:.2f}, {y:.2f}) m")
     if not math.isnan(source.recorded):

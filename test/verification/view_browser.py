@@ -68,7 +68,7 @@ def opened(browser, url: str, **options) -> Iterator:
     """A page in the browser that shows `url`, once its connection stands; closed at the end, for
     it would draw on.
     """
-    with browser.new_page(viewport=SIZE, reduced_motion="reduce", **options) as tab:
+    with browser.new_page(**{"viewport": SIZE, "reduced_motion": "reduce"} | options) as tab:
         tab.add_init_script(FEWER_FRAMES)
         tab.set_default_timeout(1e3 * LIMIT)
         tab.requests, tab.errors = [], []

@@ -17,10 +17,12 @@ pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_
 
 from viser.infra._async_message_buffer import AsyncMessageBuffer  # noqa: E402
 
+from rbdyn_ros.view import page as page_module  # noqa: E402
 from rbdyn_ros.view.offline import OfflineLoop  # noqa: E402
 from rbdyn_ros.view.page import NAME, Page, spring_force  # noqa: E402
+from rbdyn_ros.view.recording import Recording, read  # noqa: E402
 from rbdyn_ros.view.selection import Selection  # noqa: E402
-from rbdyn_ros.view.source import REFUSED, Alert  # noqa: E402
+from rbdyn_ros.view.source import REFUSED, Alert, Shape  # noqa: E402
 
 LIGHT = {"rate": 20.0, "shadows": False}  # for a browser without a graphics card
 TILT = 0.03  # [rad] that a hand makes
@@ -167,11 +169,30 @@ def test_keys_act_as_their_buttons(tab, loop, shown):
     help_text.wait_for()
     tab.keyboard.press("h")
     help_text.wait_for(state="detached")
+    for name, title in (("Help", help_text), ("YAML", tab.get_by_text("State and parameters"))):
+        press(tab, name)
+        title.first.wait_for()
+        tab.keyboard.press("Escape")
+        title.first.wait_for(state="detached")
     tab.keyboard.press("l")
     tab.wait_for_selector("html[data-mantine-color-scheme=dark]")
     tab.keyboard.press("l")
     tab.wait_for_selector("html[data-mantine-color-scheme=light]")
     assert not shown[1].options["dark"]
+
+
+def test_keys_are_letters_while_an_input_has_the_focus(tab, loop):
+    open_plant(tab)
+    label = '//label[normalize-space(.)="rod.inertia [kg\u00a0m²]"]/ancestor::div[3]'
+    box = tab.locator(f"xpath={label}//input").first
+    before = now(loop).time
+    box.click()
+    tab.keyboard.type("rnhl 5")
+    assert until(lambda: box.input_value() == "rnhl 5")
+    assert until(lambda: now(loop).time > before + 1.0)  # no reset, and no pause
+    assert loop._chosen.law == "lqr" and now(loop).status == "playing"
+    assert not tab.get_by_text("What can be done here").count()
+    box.fill("")
 
 
 def test_the_space_bar_acts_after_a_click_on_a_tab_of_the_panel(tab, loop):
@@ -313,6 +334,53 @@ def test_words_on_what_is_wrong_move_no_button(tab, loop, monkeypatch):
     assert box() == before
 
 
+def test_what_was_recorded_is_saved_at_once(tab, loop, tmp_path):
+    press(tab, "Record")
+    tab.get_by_text("recording, 1 s").first.wait_for()
+    with tab.expect_download() as saved:
+        press(tab, "Stop")
+    assert saved.value.suggested_filename == "run.csv"
+    saved.value.save_as(tmp_path / "run.csv")
+    assert np.ptp(read(tmp_path / "run.csv")["t"]) > 0.4
+
+
+@pytest.mark.parametrize("is_recording", [False, True])
+def test_all_plots_are_seen_in_a_window_of_1280_times_800(browser, shown, tmp_path, is_recording):
+    """Each below its own heading, also below the row that a recording adds; its button shows it
+    larger.
+    """
+    page = shown[1]
+    if is_recording:
+        rows = "".join(f"{0.1 * i},0,0,1,0,0,0,0,0,1\n" for i in range(11))
+        (tmp_path / "run.csv").write_text("t,x,y,qw,qx,qy,qz,Fx,Fy,E\n" + rows)
+        page = Page(Recording([tmp_path / "run.csv"], Shape()), {"port": free_port(), **LIGHT})
+        page.begin()
+    try:
+        with opened(browser, page.url) as tab:
+            tab.set_viewport_size({"width": 1280, "height": 800})
+            frames = tab.locator(".uplot-container")
+            count = 5 if is_recording else 7
+            assert until(lambda: len([f for f in frames.all() if f.is_visible()]) == count)
+
+            def is_placed() -> bool:
+                boxes = [f.bounding_box() for f in frames.all() if f.is_visible()]
+                heads = [h.bounding_box() for h in tab.locator("span > b").all() if h.is_visible()]
+                below = [head["y"] - box["y"] for head, box in zip(heads, boxes)]
+                end = boxes[-1]["y"] + boxes[-1]["height"]
+                return len(heads) == count and end <= 800.0 and np.ptp(below) < 2.0
+
+            assert until(is_placed)
+            small = frames.first.bounding_box()
+            frames.first.hover()
+            frames.first.get_by_role("button").click()
+            large = tab.get_by_role("dialog").locator(".uplot-container")
+            large.wait_for()
+            assert until(lambda: large.bounding_box()["height"] > 1.5 * small["height"])
+    finally:
+        if is_recording:
+            page.close()
+
+
 def test_pause_step_and_reset(tab, loop):
     press(tab, "Pause")
     assert until(lambda: now(loop).status == "paused")
@@ -331,8 +399,7 @@ def test_pause_step_and_reset(tab, loop):
 @pytest.fixture(scope="module")
 def phone(browser, shown):
     """The page in another browser, the size of a phone."""
-    with opened(browser, shown[1].url) as made:
-        made.set_viewport_size(PHONE)
+    with opened(browser, shown[1].url, has_touch=True, viewport=PHONE) as made:
         made.wait_for_function("innerWidth < 400 && !document.querySelector('[data-dock-tab]')")
         yield made
 
@@ -349,6 +416,26 @@ def test_on_a_phone_the_panel_opens_over_a_third_of_the_height(phone):
     assert 0.25 < panel.bounding_box()["height"] / PHONE["height"] < 0.4
     assert phone.get_by_role("tab", name="Plots", exact=True).is_visible()
     assert phone.errors == []
+
+
+def test_a_phone_that_is_turned_looks_from_the_place_for_its_screen(phone, shown):
+    def camera() -> tuple:
+        client = max(shown[1]._server.get_clients().items())[1]
+        return np.array((client.camera.position, client.camera.look_at))
+
+    assert until(lambda: np.allclose(camera(), page_module.PHONE, atol=1e-3)), camera()
+    phone.set_viewport_size({"width": PHONE["height"], "height": PHONE["width"]})
+    assert until(lambda: np.allclose(camera(), page_module.CAMERA, atol=1e-3)), camera()
+    phone.set_viewport_size(PHONE)
+    assert until(lambda: np.allclose(camera(), page_module.PHONE, atol=1e-3)), camera()
+
+
+def test_a_tap_on_the_plane_sends_the_cart_there(phone, loop):
+    def is_sent() -> bool:
+        phone.touchscreen.tap(0.6 * PHONE["width"], 0.43 * PHONE["height"])
+        return until(lambda: now(loop).set_point != (0.0, 0.0), limit=5.0)
+
+    assert until(is_sent)
 
 
 def test_two_browsers_show_and_change_one_simulation(tab, phone, loop, shown):

@@ -16,10 +16,11 @@ from rbdyn_ros.schema import by_name, defaults, setting  # noqa: E402
 from rbdyn_ros.view import page as view_page  # noqa: E402
 from rbdyn_ros.view import panel, plots  # noqa: E402
 from rbdyn_ros.view import server as view_server  # noqa: E402
+from rbdyn_ros.view.dialogs import Dialogs  # noqa: E402
 from rbdyn_ros.view.drawing import GRID, RAILS, Drawing  # noqa: E402
 from rbdyn_ros.view.keys import LAWS, Keys  # noqa: E402
 from rbdyn_ros.view.meshes import shape  # noqa: E402
-from rbdyn_ros.view.source import Control, SceneState, Shape, Source  # noqa: E402
+from rbdyn_ros.view.source import Control, PointForce, SceneState, Shape, Source  # noqa: E402
 from rbdyn_ros.view.toolbar import Toolbar, status_html  # noqa: E402
 
 VIEWER = defaults(TABLES["viewer"])
@@ -46,6 +47,17 @@ def test_arrows_are_scaled_to_the_weight_and_leave_the_rod_visible(server, mass,
     start, end = np.asarray(drawing._arrows["joint"].points)[0]
     ratio = 0.2 if load == 1.0 else 0.5
     assert np.linalg.norm(end - start) == pytest.approx(ratio * drawn.rod_length)
+
+
+def test_a_push_is_drawn_where_it_acts_and_moves_with_the_cart(server):
+    drawing = Drawing(server.scene, dict(VIEWER))
+    push = PointForce((1.2, -0.3, 1.7), (9.81, 0.0, 0.0))
+    drawing.draw(SceneState(0.0, cart=(1.0, -0.5), disturbance=push), None, None)
+    arrow = drawing._arrows["disturbance"]
+    assert arrow.name.startswith(drawing._cart.name + "/")
+    start, end = np.asarray(arrow.points)[0]
+    assert start + drawing._cart.position == pytest.approx(push.point)
+    assert end - start == pytest.approx((VIEWER["arrow.scale"] * Shape().rod_length, 0.0, 0.0))
 
 
 def test_a_dark_page_has_a_dark_ground_and_a_light_one_a_light_one_again(server):
@@ -84,8 +96,9 @@ def test_all_plots_fit_a_window_of_800_pixels(server, is_all_known):
     drawn.draw()
     shown = [handle for handle in drawn._handles if handle.visible]
     assert len(shown) == (7 if is_all_known else 3)  # tilt, cart, and the one with the time
-    assert sum(handle.height + plots.FRAME for handle in shown) <= plots.ROOM
-    assert min(handle.height for handle in shown) > 40
+    heights = [plots.WIDTH / handle.aspect for handle in shown]
+    assert sum(height + plots.FRAME for height in heights) <= plots.ROOM + 1e-6
+    assert min(heights) > 40
 
 
 class _Laws(Source):
@@ -119,7 +132,8 @@ class _Laws(Source):
 
 def test_keys_do_what_the_help_says(server):
     source, refused = _Laws(), []
-    keys = Keys(server.gui, source, lambda *words: refused.append(words), MagicMock(), SHOW)
+    dialogs = Dialogs(lambda act, *given: act(*given))
+    keys = Keys(server.gui, source, lambda *words: refused.append(words), dialogs, SHOW)
     bound = {key.hotkey: key for key in keys.keys}
     assert len(bound) == len(keys.keys) and not set(bound) & set("WASDQE")  # which move the camera
     assert [key.label for key in keys.keys if key.label.startswith("Law")] == [
@@ -133,12 +147,14 @@ def test_keys_do_what_the_help_says(server):
     assert source.done == ["pause", "resume", ("law", "mpc")]
     assert bound["N"].act(client) == "nothing here takes single steps"
     words = keys._help()
-    assert all(f"| {key.label} |" in words for key in keys.keys) and "space, P" in words
+    assert all(f"| {key.label} |" in words for key in keys.keys) and "space,\u00a0P" in words
     assert "Click" not in words  # for no set point is taken
 
 
-def test_a_key_opens_the_help_and_closes_it(server):
-    keys = Keys(server.gui, _Laws(), MagicMock(), lambda act, *given: act(*given), SHOW)
+def test_a_key_opens_the_help_and_two_close_it(server):
+    dialogs = Dialogs(lambda act, *given: act(*given))
+    keys = Keys(server.gui, _Laws(), MagicMock(), dialogs, SHOW)
+    leave = next(key for key in keys.keys if key.hotkey == "escape")
     client = MagicMock(client_id=7)
     modal = client.gui.add_modal.return_value.__enter__.return_value
     keys.toggle_help(client)
@@ -146,15 +162,20 @@ def test_a_key_opens_the_help_and_closes_it(server):
     keys.toggle_help(client)
     assert modal.close.call_count == 1
     keys.toggle_help(client)
-    keys.forget(client)
+    assert not leave.act(client)
+    assert not leave.act(client)  # nothing is open
+    assert modal.close.call_count == 2
     keys.toggle_help(client)
-    assert client.gui.add_modal.call_count == 3
+    dialogs.forget(client)
+    keys.toggle_help(client)
+    assert client.gui.add_modal.call_count == 4 and modal.close.call_count == 2
 
 
 def test_the_camera_follows_the_cart_as_its_person_looks_at_it(server):
     shown = view_page.Page(Source(), {"port": free_port(), "rate": 20.0})
     try:
         client = MagicMock()
+        client.camera.image_width, client.camera.image_height = 1280, 800
         client.camera.position, client.camera.look_at = (3.0, 0.0, 2.0), (0.0, 0.0, 1.0)
         shown._server.get_clients = lambda: {0: client}
         shown._follow(SceneState(0.0, cart=(0.5, -0.25)))
@@ -199,7 +220,7 @@ def test_an_unset_list_is_an_empty_input_and_back(server):
 def toolbar(server, source: Source, options=None) -> Toolbar:
     """The words and buttons of a source."""
     given = options or dict(VIEWER)
-    return Toolbar(server.gui, source, MagicMock(), MagicMock(), given, SHOW)
+    return Toolbar(server.gui, source, MagicMock(), MagicMock(), given, MagicMock(), SHOW)
 
 
 def test_a_refused_rate_goes_back_and_one_of_a_file_is_shown(server):
@@ -227,6 +248,11 @@ def test_buttons_and_words_show_what_is_on(server):
     assert made._times.options[0] == "Play"
     assert made._files.options[0] == "Stop" and made._cameras.options[1] == "Stay"
     assert "recording, 3 s" in status_html(source, state)
+
+
+def test_a_step_of_a_millisecond_is_seen_in_the_time_while_paused():
+    assert "1.23&nbsp;s" in status_html(Source(), SceneState(1.2345, status="playing"))
+    assert "1.234&nbsp;s" in status_html(Source(), SceneState(1.234, status="paused"))
 
 
 def test_the_weight_of_a_plant_without_gravity_is_that_on_earth():

@@ -71,7 +71,7 @@ def test_a_picture_that_the_browser_does_not_render_is_said():
     client.get_render.side_effect = TimeoutError
     source = MagicMock(can_seek=False)
     refuse = lambda *words: said.append(words)  # noqa: E731
-    toolbar = Toolbar(MagicMock(), source, refuse, MagicMock(), {}, {})
+    toolbar = Toolbar(MagicMock(), source, refuse, MagicMock(), {}, MagicMock(), {})
     toolbar._save_picture(client)
     assert [words[:2] for words in said] == [(client, "Picture")] and "again" in said[0][2]
     assert not client.send_file_download.called
