@@ -48,6 +48,7 @@ PARALLEL = 1e-12  # of sin^2 between edges
 SHALLOW = 1e-7  # of an overlap of edges that are not the place where the boxes overlap least
 SKEW = 0.05  # of sin^2 between edges
 CONE = 1e-6  # [rad] by which a normal may leave its cone
+AWAY = -0.5  # cosine with a face of a corner, of normals that point out of no contact of it
 
 
 class Candidate(NamedTuple):
@@ -169,27 +170,33 @@ def sign(x):
 def corner_distance(geoms, j, feature, axes, R, p, half, margin):
     """Return (s, N) as `box_distance` does, for a sharp corner: the faces besides its own reach
     `margin` further, and where two of them are as near, the one counts whose normal is in the
-    corner's cone.
+    corner's cone. One that looks the same way as a face of the corner is none that it can touch,
+    however near it lies: of two boxes as wide, the side of one would hide that a corner of the
+    other has come through its top.
     """
     d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
     side = sign(p[0]), sign(p[1]), sign(p[2])
-    most = max(d[0], d[1], d[2])
-    face, best, near = 0, -1e300, 2.0 * MARGIN * geoms[j, UNIT]
-    for f in range(3):
-        rank = d[f]
-        if not most > near and not d[f] >= most - near:
-            rank = -1e200
-        elif not most > near and feature != TIP:
-            rank = cosine_in_cone(geoms, j, feature, vec.scale(side[f], axes[f]), R)
-        if rank > best:
-            face, best = f, rank
+    most, near = max(d[0], d[1], d[2]), 2.0 * MARGIN * geoms[j, UNIT]
+    x, y, z = d  # the ranks of the faces
+    if not most > near and feature != TIP:
+        x = cosine_in_cone(geoms, j, feature, vec.scale(side[0], axes[0]), R)
+        y = cosine_in_cone(geoms, j, feature, vec.scale(side[1], axes[1]), R)
+        z = cosine_in_cone(geoms, j, feature, vec.scale(side[2], axes[2]), R)
+        nearest_x = d[0] if x > AWAY else -1e300
+        nearest_y = d[1] if y > AWAY else -1e300
+        nearest_z = d[2] if z > AWAY else -1e300
+        least = max(nearest_x, nearest_y, nearest_z) - near
+        x = x if d[0] >= least else -2.0
+        y = y if d[1] >= least else -2.0
+        z = z if d[2] >= least else -2.0
+    face = 0 if x >= y and x >= z else 1 if y >= z else 2
     at = (1.0 if face == 0 else 0.0, 1.0 if face == 1 else 0.0, 1.0 if face == 2 else 0.0)
     d = vec.axpy(-margin, vec.sub((1.0, 1.0, 1.0), at), d)
     out = max(d[0], 0.0), max(d[1], 0.0), max(d[2], 0.0)
     length = vec.norm(out)
     if length == 0.0:
         return d[face], vec.times(side, at)
-    if most > near:  # nearer, it may be closed, with that face only
+    if most > near or d[face] < -near:  # nearer, it may be closed, with that face only
         at = vec.scale(1.0 / length, out)
     return length, vec.times(side, at)
 

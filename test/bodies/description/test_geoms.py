@@ -114,6 +114,30 @@ def test_gap_of_a_cylinder_is_the_distance(names):
             assert least < 1e-4 - ball.radius
 
 
+@pytest.mark.parametrize("along", [0, 1])
+def test_boxes_as_wide_as_each_other_overlap_where_a_corner_comes_through_a_face(along):
+    """Their sides are level, so that the corner is as near to a side as it can be: but it came
+    through the other face.
+    """
+    a, b = geoms.box((0.2, 0.2, 0.1), 0), geoms.box((0.2, 0.2, 0.1), 1)
+    random = np.random.default_rng(7)
+    for _ in range(300):
+        depth, tilt = 10.0 ** random.uniform(-6.5, -3.0), random.uniform(-0.02, 0.02)
+        shift, beside = random.uniform(-0.19, 0.19), random.choice([0.0, 1e-15, -1e-15, 1e-9])
+        q = np.zeros((2, 7))
+        q[:, 3] = 1.0
+        q[0, along], q[0, 1 - along] = shift, beside
+        q[0] = turned(q, 0, np.append(np.zeros(3), tilt * np.eye(3)[1 - along]))[0]
+        (x, R), half = placed(a, q), a.half
+        # its underside, a line in the plane of `along` and z, over the common part of both boxes
+        middle, slope = x - half[2] * R[:, 2], -R[along, 2] / R[2, 2]
+        ends = middle[along] + half[along] * R[along, along] * np.array([-1.0, 1.0])
+        common = np.clip(ends, -half[along], half[along])
+        lowest = (middle[2] + slope * (common - middle[along])).min()
+        q[0, 2] += b.half[2] - depth - lowest
+        assert gaps(a, b, q).min() < -0.4 * depth, (depth, tilt, shift, beside)
+
+
 @pytest.mark.parametrize("name", ["box", "capsule", "sphere", "cylinder"])
 def test_gap_over_a_plane_is_the_height_of_the_lowest_point(name):
     """Against 2 x 4000 points of the rims, corners or ends."""
