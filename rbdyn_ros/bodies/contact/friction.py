@@ -87,14 +87,15 @@ def update_active_set(m):
         b = integers[k, c.B]
         is_current = pairs[k].up_to_date != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= still
         is_current = is_current and (b == c.WORLD or bodies[b, c.DRIFT] <= still)
-        of_shapes = integers[k, c.KIND] > c.BALLS
-        if not is_current and of_shapes and not hold(m, k):
+        # one that the rest of a step tries to close is not yet where it will touch
+        is_held = integers[k, c.KIND] > c.BALLS and integers[k, c.CLOSED] != c.HELD
+        if not is_current and is_held and not hold(m, k):
             release(m, k)
         else:
             active[n] = k
             n += 1
             if not is_current:
-                if not of_shapes:
+                if not is_held:
                     update_contact(m, k)
                 pairs[k].up_to_date = 1.0
             if stalled:

@@ -9,7 +9,14 @@ from rbdyn_ros.bodies import columns as c
 from rbdyn_ros.bodies import model as models
 from rbdyn_ros.bodies import shapes
 from rbdyn_ros.bodies.contact.pairs import contact_displacement
-from rbdyn_ros.bodies.description import contact_pairs, geoms, jacobian, joint_kinds, rigid_bodies
+from rbdyn_ros.bodies.description import (
+    contact_pairs,
+    geoms,
+    jacobian,
+    joint_kinds,
+    rigid_bodies,
+    scene,
+)
 from rbdyn_ros.bodies.description.rows import TURN, WORLD
 from rbdyn_ros.geometry import quaternion, unit_quaternion
 
@@ -302,6 +309,24 @@ def test_what_falls_after_too_many_impacts_of_a_step_does_not_overlap_at_its_end
     assert len(run.impacts) == 2
     assert run.gaps() == pytest.approx(0.0, abs=1e-12)
     assert run.take(0.08, 3).v == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_box_that_falls_after_too_many_impacts_of_a_step_does_not_overlap_at_its_end():
+    # its corners have not yet touched the table when the rest of the step begins
+    bodies = {
+        f"box_{i}": shapes.box((0.2,) * 3, mass=1.0, position=(i, 0.0, 0.11 + 0.004 * i))
+        for i in range(4)
+    }
+    table = scene.Geom("box", size=(6.0, 2.0, 1.0), position=(1.5, 0.0, -0.5))
+    parts = {name: scene.Geom("box", name, (0.2,) * 3) for name in bodies}
+    contacts = {name: scene.Contact((name, "table"), 0.3, 0.5) for name in bodies}
+    made = scene.Scene(bodies, geoms={"table": table, **parts}, contacts=contacts)
+    model = scene.build(made, models.Options(max_impacts=1))
+    assert models.advance(model, 0.08, 1) == 1, models.failure(model)
+    lowest = models.places(model)[:, 2] - 0.1
+    assert lowest == pytest.approx(0.0, abs=1e-9)
+    assert models.advance(model, 0.08, 3) == 3, models.failure(model)
+    assert models.state(model)[1] == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize(("count", "still"), [(10, 1e-12), (20, 2e-10)])
