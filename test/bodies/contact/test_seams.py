@@ -2,6 +2,8 @@
 out stop them.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -124,3 +126,38 @@ def test_the_crates_and_the_ball_come_to_rest():
     model = scene.build(file.scene)
     assert models.advance(model, 2.0 * H, 1000) == 1000, models.failure(model)
     assert np.abs(models.state(model)[1]).max() < 1e-6
+
+
+@pytest.mark.xfail(strict=True, reason="the seam of two crates hides the edge of the table")
+def test_a_crate_that_is_pushed_over_the_edge_of_a_table_does_not_sink_in():
+    """Where the seam of crate and pusher crosses the edge at an angle of 1 degree, the pusher is
+    taken to lie between crate and table.
+    """
+    edges = {**{f"crate_{k}": (0.2, 0.2, 0.2) for k in range(3)}, "pusher": (0.1, 0.2, 0.1)}
+    places = (
+        (0.0, 0.0, 0.1),
+        (0.0, 0.0, 0.3),
+        (0.002634873952229777, 0.01, 0.5),
+        (-0.5, 0.03, 0.05),
+    )
+    speeds = 0.0, 0.0, 1.0, 1.706584212947166
+    bodies = {
+        name: shapes.box(
+            size, mass=4.0 if name == "pusher" else 1.0, position=x, velocity=(v, 0, 0)
+        )
+        for (name, size), x, v in zip(edges.items(), places, speeds)
+    }
+    parts = {name: Geom("box", name, size) for name, size in edges.items()}
+    under = {
+        "table": Geom("box", size=(1.2, 1.0, 0.05), position=(-0.3, 0.0, -0.025)),
+        "floor": Geom("box", size=(6.0, 6.0, 0.1), position=(0.0, 0.0, -0.65)),
+    }
+    pairs = [(b, a) for a, b in itertools.combinations(edges, 2)]
+    pairs += [(name, place) for name in edges for place in under]
+    contacts = {"_".join(pair): Contact(pair, friction=0.0) for pair in pairs}
+    model = scene.build(scene.Scene(bodies, geoms={**under, **parts}, contacts=contacts))
+    energy = models.energy(model)
+    for _ in range(280):
+        assert models.advance(model, 2.0 * H, 1) == 1, models.failure(model)
+        before, energy = energy, models.energy(model)
+        assert energy < before + 1e-2
