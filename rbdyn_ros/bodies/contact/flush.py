@@ -5,7 +5,8 @@ are level, it touches top and side of the second one alike, and the side would s
 the first table covers that side. A covered side cannot be met: so the normal of a pair that begins
 to touch at an edge must not point out of a face with another shape in front of it, within `REACH`
 of that edge. A corner then touches with the best of its other faces; a pair of edges, of a rim or
-of a cylinder's side stays open, for corners or other edges carry the same place.
+of a cylinder's side stays open, for corners or other edges carry the same place. A shape covers
+nothing of what it may pass through, without a contact.
 
 Closed contacts keep their normal, so that this is asked for only where a gap closes.
 """

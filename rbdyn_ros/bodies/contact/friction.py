@@ -87,15 +87,16 @@ def update_active_set(m):
         b = integers[k, c.B]
         is_current = pairs[k].up_to_date != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= still
         is_current = is_current and (b == c.WORLD or bodies[b, c.DRIFT] <= still)
-        # one that the rest of a step tries to close is not yet where it will touch
-        is_held = integers[k, c.KIND] > c.BALLS and integers[k, c.CLOSED] != c.HELD
-        if not is_current and is_held and not hold(m, k):
+        # a contact of shapes that persists keeps its face or edge, or has left it; one that the
+        # rest of a step tries to close is not yet where it will touch
+        persists = integers[k, c.KIND] > c.BALLS and integers[k, c.CLOSED] != c.HELD
+        if not is_current and persists and not hold(m, k):
             release(m, k)
         else:
             active[n] = k
             n += 1
             if not is_current:
-                if not is_held:
+                if not persists:
                     update_contact(m, k)
                 pairs[k].up_to_date = 1.0
             if stalled:

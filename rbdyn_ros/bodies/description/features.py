@@ -48,7 +48,8 @@ PARALLEL = 1e-12  # of sin^2 between edges
 SHALLOW = 1e-7  # of an overlap of edges that are not the place where the boxes overlap least
 SKEW = 0.05  # of sin^2 between edges
 CONE = 1e-6  # [rad] by which a normal may leave its cone
-AWAY = -0.5  # cosine with a face of a corner, of normals that point out of no contact of it
+AWAY = -0.5  # cosine of -N and a face of a corner, below which the corner cannot touch along N
+NO_FACE = -2.0  # below all cosines
 
 
 class Candidate(NamedTuple):
@@ -186,9 +187,9 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
         nearest_y = d[1] if y > AWAY else -1e300
         nearest_z = d[2] if z > AWAY else -1e300
         least = max(nearest_x, nearest_y, nearest_z) - near
-        x = x if d[0] >= least else -2.0
-        y = y if d[1] >= least else -2.0
-        z = z if d[2] >= least else -2.0
+        x = x if d[0] >= least else NO_FACE
+        y = y if d[1] >= least else NO_FACE
+        z = z if d[2] >= least else NO_FACE
     face = 0 if x >= y and x >= z else 1 if y >= z else 2
     at = (1.0 if face == 0 else 0.0, 1.0 if face == 1 else 0.0, 1.0 if face == 2 else 0.0)
     d = vec.axpy(-margin, vec.sub((1.0, 1.0, 1.0), at), d)
