@@ -14,7 +14,7 @@ from textwrap import indent  # noqa: E402
 
 import rbdyn_ros  # noqa: E402
 from rbdyn_ros import cli, optional, origin  # noqa: E402
-from rbdyn_ros.parameters.tables import alternatives  # noqa: E402
+from rbdyn_ros.schema import alternatives  # noqa: E402
 
 INTRODUCTION = "A testbed for the spherical pendulum: mechanics, control laws and ROS 2 nodes."
 EXAMPLES = """\

@@ -17,8 +17,8 @@ from rbdyn_ros.parameters.command_line import (
     message_printer,
     split_words,
 )
-from rbdyn_ros.parameters.tables import alternatives
 from rbdyn_ros.progress import bar
+from rbdyn_ros.schema import alternatives
 
 COMMAND = "python -m rbdyn_ros experiment"
 HELP = "Answer a question of mechanics: a figure, a table, a verdict."

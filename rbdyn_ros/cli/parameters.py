@@ -4,7 +4,7 @@ import argparse
 
 from rbdyn_ros.parameters import tables
 from rbdyn_ros.parameters.command_line import message_printer
-from rbdyn_ros.schema import Parameter, describe_allowed, format_value
+from rbdyn_ros.schema import Parameter, describe_allowed, format_value, nearest
 
 COMMAND = "python -m rbdyn_ros parameters"
 HELP = "List the parameters with default, unit, range and meaning."
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name in arguments.name:
         if not any(_is_in(other, name) for other in known):
             groups = {other.rpartition(".")[0] for other in known} - {""}
-            advice = tables.nearest(name, [*known, *groups]) + "run without names to see all"
+            advice = nearest(name, [*known, *groups]) + "run without names to see all"
             return _say(f"{name} is neither a parameter nor a group; {advice}", BAD_INPUT)
     print("\n\n".join(_sections(titled, arguments.name)))
     return DONE

@@ -135,7 +135,7 @@ def from_files(name: str, law: ModuleType, files: Iterable[str | Path]) -> dict[
                 continue
             source = f"{path}:{entry.line}"
             if entry.name not in parameters:
-                advice = tables.alternatives(entry.name, parameters)
+                advice = schema.alternatives(entry.name, parameters)
                 raise ValueError(f"{source}: {entry.name} is not an option of {group}; {advice}")
             values[entry.name] = check(parameters[entry.name], entry.value, source)
     return values

@@ -115,8 +115,7 @@ def read(given: dict[str, Any], base: Task) -> Task:
     """Return the task with the options that are given. Raise ValueError, with its name, for a
     wrong one.
     """
-    from rbdyn_ros.parameters.tables import alternatives
-    from rbdyn_ros.schema import by_name, check
+    from rbdyn_ros.schema import alternatives, by_name, check
 
     known = by_name(OPTIONS)
     for name in given:

@@ -21,10 +21,9 @@ from rbdyn_ros.evaluation.campaigns.campaign_trial import MISMATCH, start_rows
 from rbdyn_ros.evaluation.campaigns.plan import NORMAL, UNIFORM, Draw
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.parameters.simulation import plant_params
-from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.plant.faults.fault_options import Mismatch, scale
-from rbdyn_ros.schema import by_name, check, defaults
+from rbdyn_ros.schema import by_name, check, defaults, nearest
 from rbdyn_ros.types import Array
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)

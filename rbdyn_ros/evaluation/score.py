@@ -32,9 +32,8 @@ from rbdyn_ros.interrupts import CallTimeout
 from rbdyn_ros.optional import demand_libraries
 from rbdyn_ros.parameters.command_line import split_words
 from rbdyn_ros.parameters.simulation import PLANT as PLANT_PARAMETERS
-from rbdyn_ros.parameters.tables import alternatives, nearest
 from rbdyn_ros.parameters.yaml_file import Override, check_override, read_loop, refuse_contacts
-from rbdyn_ros.schema import Parameter, by_name, check, defaults
+from rbdyn_ros.schema import Parameter, alternatives, by_name, check, defaults, nearest
 
 PART, PARTS = 4, 16  # minimum number of starts in a part; maximum number of parts of a case
 

@@ -30,11 +30,10 @@ from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.measures import MEASURES, Measure
 from rbdyn_ros.evaluation.metrics import SCENARIO, Scenario, make_scenario
 from rbdyn_ros.parameters import yaml_file
-from rbdyn_ros.parameters.tables import alternatives, nearest
 from rbdyn_ros.parameters.yaml_file import flatten_names
 from rbdyn_ros.parameters.yaml_loader import Loader
 from rbdyn_ros.plant import closed_loop
-from rbdyn_ros.schema import Parameter, by_name, check, flat, format_value
+from rbdyn_ros.schema import Parameter, alternatives, by_name, check, flat, format_value, nearest
 
 T = TypeVar("T")
 ANY = "any"  # kind of law

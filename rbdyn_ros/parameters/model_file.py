@@ -27,8 +27,7 @@ from rbdyn_ros.files import expand
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
 from rbdyn_ros.parameters.nodes import read_tables
-from rbdyn_ros.parameters.tables import alternatives, nearest
-from rbdyn_ros.schema import Parameter, by_name, check
+from rbdyn_ros.schema import Parameter, alternatives, by_name, check, nearest
 
 SUFFIXES = (".yaml", ".yml", ".urdf")
 SHAPES = {  # of bodies: the function, and the sizes that it needs

@@ -7,7 +7,7 @@ follows from that of this file, so that code and files are always of one version
 
 from pathlib import Path
 
-from rbdyn_ros.parameters.tables import alternatives
+from rbdyn_ros.schema import alternatives
 
 _ABOVE = Path(__file__).resolve().parents[2:]
 

@@ -10,7 +10,6 @@ from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.simulation import INITIAL, INPUT, INTEGRATOR, PLANT
 from rbdyn_ros.plant.faults.fault_options import FAULTS, MISMATCH, SEED
 from rbdyn_ros.schema import Parameter, by_name, nearest
-from rbdyn_ros.schema import alternatives as alternatives
 
 TITLED = {
     "Plant": PLANT,

@@ -18,7 +18,7 @@ from rbdyn_ros.bodies import shapes
 from rbdyn_ros.bodies.description import scene
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.parameters import urdf_text
-from rbdyn_ros.parameters.tables import alternatives
+from rbdyn_ros.schema import alternatives
 from rbdyn_ros.types import Array
 
 HINGES = ("revolute", "continuous")

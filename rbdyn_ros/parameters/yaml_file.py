@@ -17,7 +17,7 @@ from rbdyn_ros.files import expand, read_input
 from rbdyn_ros.parameters import contacts, tables
 from rbdyn_ros.parameters.simulation import PLANT, plant_params
 from rbdyn_ros.parameters.yaml_loader import NotANumber, ParameterLoader
-from rbdyn_ros.schema import Parameter, by_name, check, defaults, format_value
+from rbdyn_ros.schema import Parameter, by_name, check, defaults, format_value, nearest
 
 _MARK = "ros__parameters"
 _WILDCARDS = ("*", "**")
@@ -183,7 +183,7 @@ def _is_foreign(node: str, source: str) -> bool:
     """
     if node in ("", *_WILDCARDS, *tables.NODES):
         return False
-    alike = tables.nearest(node, tables.NODES)
+    alike = nearest(node, tables.NODES)
     if alike:
         raise ValueError(f"{source}: no node is called {node}; {alike.strip()}")
     return True

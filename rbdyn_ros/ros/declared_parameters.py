@@ -31,7 +31,15 @@ from rclpy.service import Service
 
 from rbdyn_ros.control import law_options, law_selection
 from rbdyn_ros.parameters import contacts, tables, yaml_file
-from rbdyn_ros.schema import Parameter, by_name, check, defaults, describe_allowed, format_value
+from rbdyn_ros.schema import (
+    Parameter,
+    by_name,
+    check,
+    defaults,
+    describe_allowed,
+    format_value,
+    nearest,
+)
 
 TYPES = {
     "bool": RosParameter.Type.BOOL,
@@ -156,7 +164,7 @@ def check_requests(node: Node, service: Service) -> None:
                     parameter.name[:LONGEST],
                     node.list_parameters([], 0).names,
                 )
-                alike = tables.nearest(shown, declared)
+                alike = nearest(shown, declared)
                 reason = f"'{shown}' is undeclared: {node.get_name()} has no such parameter; "
                 reason = f"{reason}{alike}list all with `ros2 param list`"
                 return SetParametersResult(successful=False, reason=reason)

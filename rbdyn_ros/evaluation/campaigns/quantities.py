@@ -7,9 +7,9 @@ from pathlib import Path
 from rbdyn_ros.control import law_options, law_selection
 from rbdyn_ros.parameters.nodes import read_tables
 from rbdyn_ros.parameters.simulation import PLANT
-from rbdyn_ros.parameters.tables import all_parameters, nearest
+from rbdyn_ros.parameters.tables import all_parameters
 from rbdyn_ros.plant.faults.fault_options import FAULTS
-from rbdyn_ros.schema import Parameter, by_name
+from rbdyn_ros.schema import Parameter, by_name, nearest
 
 
 def _law(name: str) -> str:
